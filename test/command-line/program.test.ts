@@ -6,7 +6,7 @@ import { exportJWK, generateKeyPair } from 'jose'
 import { describe, expect, test } from 'vitest'
 import { read } from '../support/repository.js'
 import { closedUrl, serveAgent, serveEcho, serveOthers } from './support/agents.js'
-import { run, temporaryFolder } from './support/program.js'
+import { run, runProcess, temporaryFolder } from './support/program.js'
 
 /** What a terminal would obey. */
 const CONTROLS = /[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/
@@ -303,7 +303,8 @@ test('colours are only on a terminal, or by FORCE_COLOR', async () => {
 
 test('the version is that of the package, and --json makes an error a document', async () => {
   const { version } = JSON.parse(read('package.json')) as { version: string }
-  expect(await run(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
-  const { stdout } = await run(['get', await serveAgent(), 'nope', '--json'])
+  expect(await runProcess(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
+  const { code, stdout } = await runProcess(['get', await serveAgent(), 'nope', '--json'])
+  expect(code).toBe(4)
   expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'TASK_NOT_FOUND', exitCode: 4 } })
 })

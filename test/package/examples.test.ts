@@ -1,7 +1,8 @@
-/** Each example is short, and runs against the built package. */
+/** Each example is short, and runs against the built package: `npm run test:all` runs all of them. */
 import { afterAll, describe, expect, it } from 'vitest'
 import { Consumer } from '../support/consumer.js'
 import { FILES, read } from '../support/repository.js'
+import { runsAll } from '../support/samples.js'
 
 const FOLDER = FILES.filter((file) => file.startsWith('examples/'))
 const EXAMPLES = FOLDER.filter((file) => /^examples\/\d\d-[a-z0-9-]+\.ts$/.test(file))
@@ -38,8 +39,11 @@ describe.each(EXAMPLES)('%s', (example) => {
   it('imports the package by its name', () => {
     expect(read(example)).toMatch(/from 'a2a-tasks['/]/)
   })
+})
 
-  it('runs to its end', { timeout: 90_000 }, async () => {
-    await consumer.run(example)
-  })
+/** `npm test` runs the tour, which has the most parts. The behaviour of the others has tests of its own. */
+const RUNNING = runsAll ? EXAMPLES : ['examples/00-tour.ts']
+
+it.each(RUNNING)('%s runs to its end', { timeout: 90_000 }, async (example) => {
+  await consumer.run(example)
 })

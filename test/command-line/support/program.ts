@@ -1,10 +1,13 @@
-/** The program `a2a-tasks`, as a child process. */
+/** The program `a2a-tasks`, as a child process or in this one. */
 import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { run as runCommand } from '../../../src/command-line/program.js'
+import { terminalOf } from '../../../src/command-line/terminal/terminal.js'
 import { ROOT } from '../../support/repository.js'
+import { runsAll } from '../../support/samples.js'
 
 export const PROGRAM = join(ROOT, 'dist/command-line/main.js')
 
@@ -14,10 +17,15 @@ export interface Ended {
   readonly stderr: string
 }
 
+interface Surroundings {
+  readonly env?: Readonly<Record<string, string>>
+  readonly cwd?: string
+}
+
 /** Runs the program without a terminal, and without the settings of the user that runs the tests. */
-export function run(
+export function runProcess(
   args: readonly string[],
-  { env = {}, cwd = tmpdir() }: { env?: Readonly<Record<string, string>>; cwd?: string } = {},
+  { env = {}, cwd = tmpdir() }: Surroundings = {},
 ): Promise<Ended> {
   const { PATH } = process.env
   return new Promise((resolve) => {
@@ -30,6 +38,25 @@ export function run(
     child.stdin?.end()
   })
 }
+
+/** As `runProcess`, in this process, from the sources. */
+async function runHere(
+  args: readonly string[],
+  { env = {}, cwd = tmpdir() }: Surroundings = {},
+): Promise<Ended> {
+  const ended = { stdout: '', stderr: '' }
+  const terminal = terminalOf({
+    stdin: {},
+    stdout: { write: (text) => (ended.stdout += text) },
+    stderr: { write: (text) => (ended.stderr += text) },
+    env: { HOME: tmpdir(), XDG_CONFIG_HOME: tmpdir(), ...env },
+    cwd: () => cwd,
+  })
+  return { code: await runCommand(args, terminal), ...ended }
+}
+
+/** A process takes many times as long as a command: `npm test` runs most commands without one. */
+export const run = runsAll ? runProcess : runHere
 
 /** A folder until the test is over. */
 export function temporaryFolder(): string {
