@@ -55,9 +55,10 @@ function constantCalls(file: ts.SourceFile): number[] {
   return [...starts].sort((a, b) => b - a)
 }
 
-export default defineConfig(({ outDir = 'dist' }) => ({
+export default defineConfig(({ outDir = 'dist', dts }) => ({
   entry: Object.fromEntries(ENTRIES.map((name) => [name, `src/${name}.ts`])),
-  format: ['esm', 'cjs'],
+  // `mergeChunks` makes the CommonJS modules from the ES modules. Only the declarations of both come from here.
+  format: dts === false ? ['esm'] : ['esm', 'cjs'],
   platform: 'neutral',
   target: 'es2022',
   splitting: true,
