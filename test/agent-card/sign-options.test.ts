@@ -114,10 +114,10 @@ describe('what a card can make its reader do', () => {
   })
 
   test('a process that waits for a key does not end before it has an answer', () => {
-    const program = `import { verifyAgentCard } from './src/agent-card/index.js'
+    const program = `import { verifyAgentCard } from 'a2a-tasks/agent-card'
       const getKey = () => new Promise(() => undefined)
       verifyAgentCard(${JSON.stringify(signed)}, { getKey, timeoutMs: 50 }).catch((error) => process.stdout.write(error.code))`
-    const args = ['--import', 'tsx', '--input-type=module', '--eval', program]
+    const args = ['--input-type=module', '--eval', program]
     expect(String(execFileSync(process.execPath, args, { cwd: ROOT }))).toBe('SIGNATURE_INVALID')
   })
 })

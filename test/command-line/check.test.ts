@@ -2,11 +2,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { Report, Result } from '../../src/conformance/suite.mjs'
+import type { Result } from '../../src/conformance/suite.mjs'
 import { bySection, sectionOf, toJUnit } from '../../src/command-line/render/check-report.js'
 import { BROKEN } from '../conformance/support/broken-agent.js'
 import { listen, listenOwn } from '../conformance/support/listen.js'
-import { serveAgent } from './support/agents.js'
 import { run, temporaryFolder } from './support/program.js'
 
 /** The first of the servers that break the protocol. */
@@ -33,20 +32,6 @@ test('an agent that fails has what was sent, expected and got, the exit code 1, 
   expect(readFileSync(file, 'utf8')).toMatch(/<testsuite name="1\.0 §3\.1" tests="\d+" failures="[1-9]/)
 })
 
-test('checks of what an agent for other work does not do are skipped, unless they are asked for', async () => {
-  const url = await serveAgent()
-  const lenient = await run(['check', url, '--json', ...ONE])
-  const { results } = JSON.parse(lenient.stdout) as Report
-  const reasons = new Set(results.filter(({ outcome }) => outcome === 'skipped').map(({ reason }) => reason))
-  expect([...reasons].toSorted()).toEqual([
-    'the agent does not do what "reply" says',
-    'the agent does not repeat the text of "echo"',
-  ])
-  expect(results.filter(({ outcome }) => outcome === 'failed')).toEqual([])
-  expect(lenient.code).toBe(0)
-  expect((await run(['check', url, '--strict', ...ONE])).code).toBe(1)
-})
-
 test('known failures are accepted, and one that passes makes the command fail', async () => {
   const folder = temporaryFolder()
   const url = await listenOwn()
@@ -65,21 +50,6 @@ test('known failures are accepted, and one that passes makes the command fail', 
     code: 2,
     stderr: expect.stringContaining('no check message/ecko') as unknown,
   })
-})
-
-test('credentials are sent, and no report has them', async () => {
-  // The agent below /locked knows only callers with a token, and its card says another address.
-  const url = `${await listenOwn()}/locked`
-  const args = ['check', url, '--same-origin', '--json', ...ONE]
-  const without = await run(args)
-  expect(without.code).toBe(1)
-  const token = 'ada_lovelace_1815'
-  const right = await run([...args, '--bearer', token])
-  expect(right.code).toBe(0)
-  const wrong = await run([...args, '--bearer', `${token}-`, '--header', 'X-Key: key-of-ada'])
-  expect(wrong.code).toBe(1)
-  expect(wrong.stdout).toContain('authorization: …')
-  expect(right.stdout + wrong.stdout).not.toMatch(/ada_lovelace|key-of-ada/)
 })
 
 test('sections are in the order of the specification', () => {

@@ -3,9 +3,10 @@ import { testDurable } from 'a2a-tasks/testing'
 import { expect, test } from 'vitest'
 import Database from 'libsql'
 import { sqliteStore } from 'a2a-tasks/stores/sqlite'
+import { runsAll } from '../support/samples.js'
 import { FUNCTIONS, TRANSACTIONS, withNewAgents } from './functions.js'
 
-test.each(FUNCTIONS)(
+test.each(FUNCTIONS.filter(({ isLong }) => runsAll || !isLong))(
   '$name: every crash leaves the same task',
   { timeout: 240_000 },
   async ({ execute, options }) => {

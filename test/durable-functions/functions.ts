@@ -13,6 +13,8 @@ export interface Case {
   readonly name: string
   readonly execute: Execute
   readonly options: TestDurableOptions
+  /** Has hundreds of crash points, which `npm run test:all` tries. */
+  readonly isLong?: true
 }
 
 const conversation = async (run: Run): Promise<string> => {
@@ -310,6 +312,7 @@ export const FUNCTIONS: readonly Case[] = [
   {
     name: 'steps, sleeps, delegations and a signal in parallel',
     execute: allAtOnce,
+    isLong: true,
     options: {
       messages: ['go', { signal: 'approval', value: 'approved' }],
       // Which agent ends first is open.
@@ -319,6 +322,7 @@ export const FUNCTIONS: readonly Case[] = [
   {
     name: 'delegations in parallel',
     execute: parallelDelegations,
+    isLong: true,
     options: {
       messages: ['go'],
       resultOf: ({ state, artifacts }) => ({ state, artifacts: byId(artifacts) }),
@@ -327,9 +331,15 @@ export const FUNCTIONS: readonly Case[] = [
   {
     name: 'delegations in parallel that ask, beside a question',
     execute: askingDelegations,
+    isLong: true,
     options: { messages: ['go', 'yes', 'three'] },
   },
-  { name: 'a turn that continues as another one', execute: rounds, options: { messages: ['go', 'yes'] } },
+  {
+    name: 'a turn that continues as another one',
+    execute: rounds,
+    isLong: true,
+    options: { messages: ['go', 'yes'] },
+  },
   { name: 'steps that fail', execute: failing, options: { messages: ['go', 'done'] } },
   {
     name: 'a turn that ends with a question',

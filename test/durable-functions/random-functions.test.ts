@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { textOf, type Execute, type Run } from 'a2a-tasks/server'
 import { testDurable } from 'a2a-tasks/testing'
 import { expect, test } from 'vitest'
+import { runsAll } from '../support/samples.js'
 
 /** What a function does, one after the other. */
 type Act =
@@ -74,7 +75,7 @@ const functionOf =
   }
 
 /** `npm run test:all` tries more. */
-const RUNS = process.env['TEST_ALL'] ? 30 : 5
+const RUNS = runsAll ? 30 : 3
 
 test(`${RUNS} random functions end the same with and without crashes`, { timeout: 600_000 }, async () => {
   const programs = fc.array(acts, { minLength: 1, maxLength: 7 })

@@ -1,10 +1,10 @@
 /** The durable manager's own behaviour: options, listing, cache, restore and close. */
 import { spawnSync } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { DurableTaskManager, memoryStore } from 'a2a-tasks/durable'
 import { ManualClock } from 'a2a-tasks/testing'
 import { faultyStore, gate, type StepName } from '../support/faulty-store.js'
+import { ROOT } from '../support/repository.js'
 import { logOf, reading, rejection, replicas, says, turn } from './support/durable.js'
 import { pass, worker } from './support/leased.js'
 
@@ -302,9 +302,8 @@ describe('destroying', () => {
 })
 
 test('a process with a manager that was not destroyed can end', () => {
-  const source = fileURLToPath(new URL('../../src/durable/index.ts', import.meta.url))
   const script = `
-    import { DurableTaskManager, memoryStore } from ${JSON.stringify(source)}
+    import { DurableTaskManager, memoryStore } from 'a2a-tasks/durable'
     const tasks = new DurableTaskManager({ store: memoryStore() })
     const leased = tasks.lease({ onNews() {}, onLost() {}, onOrphan() {} })
     leased.createTask({ skill: 'test', id: 'x' })
@@ -313,7 +312,11 @@ test('a process with a manager that was not destroyed can end', () => {
     tasks.subscribe('x', { keepAlive: false }).next()
     console.log('done')
   `
-  const args = ['--import', 'tsx', '--input-type=module', '--eval', script]
-  const { stdout, status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 25_000 })
+  const args = ['--input-type=module', '--eval', script]
+  const { stdout, status, stderr } = spawnSync(process.execPath, args, {
+    cwd: ROOT,
+    encoding: 'utf8',
+    timeout: 25_000,
+  })
   expect([stdout, status], stderr).toEqual(['done\n', 0])
 })

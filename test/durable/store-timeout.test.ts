@@ -1,12 +1,12 @@
 /** A store that does not answer, or says what it should not. */
 import { spawnSync } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { A2AError } from 'a2a-tasks'
 import { DurableTaskManager, memoryStore } from 'a2a-tasks/durable'
 import type { Creation, DurableTaskManagerOptions } from 'a2a-tasks/durable'
 import { ManualClock } from 'a2a-tasks/testing'
 import { faultyStore, gate, withoutHints, type Faults, type StepName } from '../support/faulty-store.js'
+import { ROOT } from '../support/repository.js'
 import { uncaughtBy } from '../support/uncaught.js'
 import { logOf, rejection, replicas, says, textsOf, turn, type Replicas } from './support/durable.js'
 
@@ -358,12 +358,11 @@ test('an onError whose promise rejects affects nothing: the error goes to the ru
 })
 
 describe('a process', () => {
-  const source = fileURLToPath(new URL('../../src/durable/index.ts', import.meta.url))
-
   function run(script: string): readonly [string, number | null, string] {
-    const code = `import { DurableTaskManager, memoryStore } from ${JSON.stringify(source)}\n${script}`
-    const args = ['--import', 'tsx', '--input-type=module', '--eval', code]
+    const code = `import { DurableTaskManager, memoryStore } from 'a2a-tasks/durable'\n${script}`
+    const args = ['--input-type=module', '--eval', code]
     const { stdout, status, stderr } = spawnSync(process.execPath, args, {
+      cwd: ROOT,
       encoding: 'utf8',
       timeout: 25_000,
     })

@@ -77,6 +77,9 @@ describe('a read of what is ambient is found', () => {
   )
 })
 
+/** To parse a file takes most of the time, and few files contain one of the names. */
 function ambient(code: string, names: readonly string[]): string[] {
-  return reads(code).filter((name) => names.includes(name))
+  const identifiers = new Set(names.flatMap((name) => name.match(/[A-Z]\w+|^\w+/gi) ?? []))
+  const mayRead = [...identifiers].some((identifier) => code.includes(identifier))
+  return mayRead ? reads(code).filter((name) => names.includes(name)) : []
 }

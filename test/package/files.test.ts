@@ -55,7 +55,9 @@ describe('the repository', () => {
   })
 
   it('uses no `any`', () => {
-    expect(CODE.filter((file) => usesAny(read(file)))).toEqual([])
+    // To parse a file takes most of the time.
+    const suspects = CODE.filter((file) => /\bany\b/.test(read(file)))
+    expect(suspects.filter((file) => usesAny(read(file)))).toEqual([])
     expect(usesAny('const x = [] as any[]')).toBe(true)
   })
 

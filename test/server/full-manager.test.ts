@@ -3,6 +3,7 @@ import { createRequestHandler } from 'a2a-tasks/server'
 import { TaskManager, type TaskManagerOptions } from 'a2a-tasks'
 import { ManualClock } from 'a2a-tasks/testing'
 import { describe, expect, test } from 'vitest'
+import { runsAll } from '../support/samples.js'
 import {
   agent,
   as,
@@ -144,21 +145,24 @@ describe.each(BINDINGS)('$name: a manager that is full of', (binding) => {
   })
 })
 
-test.each(BINDINGS)('$name: questions that no client answers do not lock the agent', async (binding) => {
-  const handler = createRequestHandler({
-    card: { name: 'A', url: ORIGIN },
-    execute: (run) => void run.requireInput('?'),
-  })
-  const ids: string[] = []
-  for (let count = 0; count < 1_001; count++) {
-    const answer = await call(binding, { handler }, 'SendMessage', { message: user('x') })
-    ids.push(taskOf(answer).id)
-  }
-  const [first = '', second = ''] = ids
-  expect((await refused(binding, { handler }, 'GetTask', { id: first })).reason).toBe('TASK_NOT_FOUND')
-  const read = await call(binding, { handler }, 'GetTask', { id: second })
-  expect(stateName(read.result?.status.state ?? '')).toBe('input-required')
-})
+test.each(runsAll ? BINDINGS : BINDINGS.slice(0, 1))(
+  '$name: questions that no client answers do not lock the agent',
+  async (binding) => {
+    const handler = createRequestHandler({
+      card: { name: 'A', url: ORIGIN },
+      execute: (run) => void run.requireInput('?'),
+    })
+    const ids: string[] = []
+    for (let count = 0; count < 1_001; count++) {
+      const answer = await call(binding, { handler }, 'SendMessage', { message: user('x') })
+      ids.push(taskOf(answer).id)
+    }
+    const [first = '', second = ''] = ids
+    expect((await refused(binding, { handler }, 'GetTask', { id: first })).reason).toBe('TASK_NOT_FOUND')
+    const read = await call(binding, { handler }, 'GetTask', { id: second })
+    expect(stateName(read.result?.status.state ?? '')).toBe('input-required')
+  },
+)
 
 test("a manager of the integrator's without whenFull refuses messages though tasks have ended", async () => {
   const clock = new ManualClock()

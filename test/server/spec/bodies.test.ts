@@ -72,8 +72,8 @@ function boundedAgent(limits: object) {
 
 const PROGRAM = `
 import { createServer } from 'node:http'
-import { createRequestHandler } from './src/server/index.ts'
-import { toNodeListener } from './src/server/node/index.ts'
+import { createRequestHandler } from 'a2a-tasks/server'
+import { toNodeListener } from 'a2a-tasks/server/node'
 const { fetch } = createRequestHandler({ card: { name: 'A', url: 'http://a' }, execute: () => 'done' })
 const listener = toNodeListener(process.argv.at(-1) === 'fetch' ? (request) => fetch(request) : fetch)
 const sockets = []
@@ -92,7 +92,7 @@ server.listen(0, '127.0.0.1', () => console.log(server.address().port))
 async function serveApart(way: string): Promise<number> {
   const child = spawn(
     process.execPath,
-    ['--max-old-space-size=64', '--expose-gc', '--import', 'tsx', '--input-type=module', '-e', PROGRAM, way],
+    ['--max-old-space-size=64', '--expose-gc', '--input-type=module', '-e', PROGRAM, way],
     { cwd: ROOT, stdio: ['ignore', 'pipe', 'inherit'] },
   )
   ends.push(() => child.kill('SIGKILL'))
