@@ -3,9 +3,20 @@ import { defineConfig } from 'vitest/config'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
+const LONG = ['test/**/*.long.test.ts', 'test/services/**']
+const NO_TESTS = ['**/node_modules/**']
+
 /** `npm test` runs the fast share; `npm run test:all`, which is `--mode all`, runs everything at full counts. */
 export default defineConfig(({ mode }) => {
   const runsAll = mode === 'all'
+  const fast = { include: ['test/**/*.test.ts'], exclude: [...NO_TESTS, ...LONG], isolate: false }
+  const long = {
+    include: LONG.map((glob) => glob.replace(/\*\*$/, '**/*.test.ts')),
+    exclude: NO_TESTS,
+    isolate: true,
+  }
+  // `check:types` reports the same errors.
+  const typecheck = { enabled: true, include: ['test/types/**/*.test-d.ts'], tsconfig: 'tsconfig.json' }
   return {
     root,
     resolve: {
@@ -15,14 +26,8 @@ export default defineConfig(({ mode }) => {
       ],
     },
     test: {
-      include: ['test/**/*.test.ts'],
-      exclude: ['**/node_modules/**', ...(runsAll ? [] : ['test/**/*.long.test.ts', 'test/services/**'])],
-      // `check:types` reports the same errors.
-      typecheck: { enabled: runsAll, include: ['test/types/**/*.test-d.ts'], tsconfig: 'tsconfig.json' },
       env: { NODE_ENV: 'test', TEST_ALL: runsAll ? '1' : '' },
       setupFiles: ['test/support/setup.ts'],
-      // Loading the sources anew for each file takes longer than all tests.
-      isolate: runsAll,
       maxWorkers: '100%',
       // Many times what any test needs: a busy machine must not make it fail.
       testTimeout: 90_000,
@@ -30,6 +35,11 @@ export default defineConfig(({ mode }) => {
       expect: { poll: { timeout: 60_000 } },
       reporters: [process.stdout.isTTY ? 'default' : 'minimal'],
       silent: 'passed-only',
+      projects: [
+        // Loading the sources anew for each file takes longer than all of these tests.
+        { extends: true, test: { name: 'fast', ...fast, ...(runsAll && { typecheck }) } },
+        ...(runsAll ? [{ extends: true as const, test: { name: 'long', ...long } }] : []),
+      ],
     },
   }
 })
