@@ -315,11 +315,6 @@ export interface LeasedTasks<S extends string = TaskState> extends SyncTasks<S> 
    */
   discard(taskId: string): Promise<boolean>
   /**
-   * As {@link addMessage}, unless the conversation has a message with the same id and role. When another caller adds one
-   * before this message is stored, this one is dropped; `onNews` receives that of the other caller.
-   */
-  addMessageOnce(taskId: string, message: MessageInput, options?: ChangeOptions): MessageAdded
-  /**
    * As {@link patchTask}, unless another caller changes the task before the update is stored.
    *
    * @returns `false` when another change came first: nothing has changed, and `onNews` has received that change.

@@ -16,8 +16,6 @@ export type AnyTasks = Omit<LocalTasks<string>, 'waitFor'> | Omit<SharedTasks<st
 
 /** The tasks that runs work on: all those of a local manager, or those that this process holds leases of. */
 export interface WorkedTasks extends SyncTasks {
-  /** As `addMessage`, but adds no message that another process adds first. Only over a shared store. */
-  readonly addMessageOnce?: LeasedTasks['addMessageOnce']
   /** Lets a new task be discarded. Only over a shared store, where a task is stored before its code runs. */
   readonly propose?: LeasedTasks['propose']
   readonly confirm?: LeasedTasks['confirm']

@@ -3,8 +3,7 @@
  *
  * @module
  */
-import type { MessageCommand, TaskCommand } from '../../core/commands.js'
-import { invalidParams } from '../../core/errors.js'
+import type { TaskCommand } from '../../core/commands.js'
 import type { CachedTask } from '../cache/cached-task.js'
 import type { Decide, Origin } from '../cache/change.js'
 import type { DurableContext } from '../context.js'
@@ -26,20 +25,6 @@ export function decideWithRest<S extends string>(
     const isInState = !isFirst && hasRest && record.task.state === state
     isFirst = false
     return isInState ? decideRest(record) : decide(record)
-  }
-}
-
-/** When another caller has added a message with the same id and role first, this one is dropped. */
-export function decideOnce<S extends string>(
-  { decideFor }: DecideFor<S>,
-  command: MessageCommand,
-): Decide<S> {
-  const decide = decideFor(command)
-  const { messageId, role } = command.message
-  return (record) => {
-    const isKnown = record.task.messages.some((known) => known.messageId === messageId && known.role === role)
-    if (isKnown) throw invalidParams('message.messageId', `is in the conversation already: ${messageId}`)
-    return decide(record)
   }
 }
 

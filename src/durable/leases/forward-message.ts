@@ -11,15 +11,21 @@ import type { MessageInput } from '../../core/params.js'
 import { TaskRecord } from '../../core/task-record.js'
 import type { TaskSnapshot } from '../../core/task.js'
 import { fold } from '../cache/checkpoint.js'
+import type { CachedTask } from '../cache/cached-task.js'
 import type { Decide } from '../cache/change.js'
 import type { DurableContext } from '../context.js'
 
-/** Implements `send` of `LeasedTasks`. */
+/**
+ * Implements `send` of `LeasedTasks`.
+ *
+ * @param held - The task, if this process holds the lease: then the message is decided before this returns.
+ */
 export async function forwardMessage<S extends string>(
   { settings, cache, decideFor }: DurableContext<S>,
   seen: TaskSnapshot<S>,
   leaseId: string,
   message: MessageInput,
+  held?: CachedTask<S>,
 ): Promise<boolean> {
   const { generation } = seen
   const add = toMessage(message, {}, settings)
@@ -40,6 +46,7 @@ export async function forwardMessage<S extends string>(
     return [...events, ...decideFor(command)(after)]
   }
   try {
+    if (held !== undefined) return await held.execute(decide, () => true, { leaseId }).stored
     return await cache.use(seen.id, false, async (cached) => {
       if (cached.record.task.generation < generation) await cached.refresh()
       return await cached.execute(decide, () => true, { leaseId }).stored

@@ -21,7 +21,7 @@ import type { Decide } from '../cache/change.js'
 import { leaseLost } from '../cache/conflicts.js'
 import type { DurableContext } from '../context.js'
 import { LeaseAcquirer } from './acquire.js'
-import { decideOnce, decideWithRest, executeOnce } from './decide-again.js'
+import { decideWithRest, executeOnce } from './decide-again.js'
 import { forwardMessage } from './forward-message.js'
 import { releaseInterrupted } from './interrupted.js'
 import { isSameNote, NO_NOTE, toStoredNote, type LeaseNote } from './lease-note.js'
@@ -91,12 +91,6 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
   addMessage(taskId: string, message: MessageInput, options: ChangeOptions = {}): MessageAdded {
     const decide = this.#context.decideFor(toMessage(message, options, this.#context.settings))
     // A message command makes one message event.
-    return freezeDeep(this.#change(taskId, decide)[0] as MessageAdded)
-  }
-
-  addMessageOnce(taskId: string, message: MessageInput, options: ChangeOptions = {}): MessageAdded {
-    const decide = decideOnce(this.#context, toMessage(message, options, this.#context.settings))
-    // As above.
     return freezeDeep(this.#change(taskId, decide)[0] as MessageAdded)
   }
 
@@ -193,7 +187,9 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
   }
 
   async send(seen: TaskSnapshot<S>, leaseId: string, message: MessageInput): Promise<boolean> {
-    return await forwardMessage(this.#context, seen, leaseId, message)
+    const held = this.#leased.get(seen.id)
+    const cached = held?.leaseId === leaseId ? held.cached : undefined
+    return await forwardMessage(this.#context, seen, leaseId, message, cached)
   }
 
   async stored(taskId: string): Promise<void> {

@@ -100,8 +100,12 @@ export class Questions<P extends Principal> {
     this.#run.move('working', entries)
     this.#run.onWaiting()
     if (question === undefined) return false
-    if (failure === undefined) this.#answer(question, message)
-    else question.drop(failure as Error)
+    if (failure === undefined) {
+      this.#answer(question, message)
+      return true
+    }
+    this.#putBack(message)
+    question.drop(failure as Error)
     return true
   }
 
@@ -143,15 +147,9 @@ export class Questions<P extends Principal> {
   }
 
   #askNow(question: Question<P>, state: AskingState, prompt: Say): void {
-    const { context, journal, move, task } = this.#run
+    const { journal, move } = this.#run
     const { name } = question
-    const next = context.nextMessage(task().id)
-    if (next !== undefined) {
-      journal.record({ kind: 'question', name })
-      for (const entry of this.#answerEntries(question, next)) journal.record(entry)
-      this.#answer(question, next)
-      return
-    }
+    if (this.#answerNext(question, false)) return
     const entries = journal.entriesFor({ kind: 'question', name })
     // Before the task changes: a listener of the change may answer synchronously.
     this.#wait(question)
@@ -166,7 +164,7 @@ export class Questions<P extends Principal> {
 
   /** Answers a question as the history does, or asks it if the history ends before. */
   async #replay(question: Question<P>, state: AskingState, prompt: Say): Promise<void> {
-    const { context, journal, task } = this.#run
+    const { journal } = this.#run
     const { name } = question
     this.#replayed = question
     try {
@@ -183,12 +181,7 @@ export class Questions<P extends Principal> {
         this.#askNow(question, state, prompt)
         return
       }
-      const next = context.nextMessage(task().id)
-      if (next !== undefined) {
-        for (const entry of this.#answerEntries(question, next)) journal.record(entry)
-        this.#answer(question, next)
-        return
-      }
+      if (this.#answerNext(question, true)) return
       this.#wait(question)
       this.#run.move(state, [])
       this.#onWaiting()
@@ -196,6 +189,35 @@ export class Questions<P extends Principal> {
       this.#replayed = undefined
       question.drop(error as Error)
     }
+  }
+
+  /**
+   * Answers the question with the next message that waits.
+   *
+   * @throws {A2AError} `LIMIT_EXCEEDED`. Then the message still waits.
+   * @returns `false` when none waits.
+   */
+  #answerNext(question: Question<P>, isAsked: boolean): boolean {
+    const { context, journal, task } = this.#run
+    const { id } = task()
+    const next = context.queues.shift(id)
+    if (next === undefined) return false
+    try {
+      if (!isAsked) journal.record({ kind: 'question', name: question.name })
+      for (const entry of this.#answerEntries(question, next)) journal.record(entry)
+    } catch (error) {
+      this.#putBack(next)
+      throw error
+    }
+    context.assigned(id, next)
+    this.#answer(question, next)
+    return true
+  }
+
+  /** The message waits for the next question or turn. */
+  #putBack(message: QueuedMessage<P>): void {
+    const { context, task } = this.#run
+    context.queues.unshift(task().id, [message])
   }
 
   #wait(question: Question<P>): void {

@@ -1,5 +1,5 @@
 /**
- * Messages to existing tasks: their checks, the follow-up policy, and delivery to a task that this process works on.
+ * Messages to existing tasks: their checks, the follow-up policy, and delivery to a task in the memory of this process.
  *
  * @module
  */
@@ -72,18 +72,19 @@ export function policyFor(
 }
 
 /**
- * Adds a message to a task of this process, and gives it to a run: as the answer to its question, steered, queued for a
+ * Adds a message to a task in the memory of this process, and gives it to a run: as the answer to its question, steered, queued for a
  * later run, or as the beginning of a new one. Synchronous, so the task cannot change in between.
  *
- * @param references - The tasks that the message refers to, where they were read before.
  * @throws {A2AError} As `RunManager.accept`. The message is then not in the conversation.
  */
 export function acceptHere<P extends Principal>(
   { settings, registry, begin }: RunHost<P>,
-  scheduler: Pick<RunScheduler<P>, 'tasks' | 'assigned' | 'continueTurn'>,
+  scheduler: Pick<RunScheduler<P>, 'tasks' | 'assigned'> & {
+    /** Continues a turn whose code is not in memory, with the messages that are queued. */
+    readonly continueTurn: (taskId: string) => void
+  },
   task: TaskSnapshot,
   incoming: QueuedMessage<P>,
-  references?: readonly TaskSnapshot[],
 ): AcceptedTask {
   const { tasks } = scheduler
   const { request } = incoming
@@ -93,7 +94,7 @@ export function acceptHere<P extends Principal>(
   const message = { ...request.message, contextId }
   const isRunning = registry.runOf(id) !== undefined
   // The code of a turn may have left the memory.
-  const isOpen = task.turn !== undefined && scheduler.continueTurn !== undefined
+  const isOpen = task.turn !== undefined
   const isWorking = (isRunning || isOpen) && !isInterrupted(state)
   const policy = isWorking ? policyFor(settings.onFollowUp, message, task) : undefined
   // Starting or resuming work needs a run slot.
@@ -101,8 +102,7 @@ export function acceptHere<P extends Principal>(
   // The manager compares the generation again: onFollowUp() may have changed the task.
   const { ifGeneration: expectedGeneration } = request
   const options = expectedGeneration === undefined ? {} : { expectedGeneration }
-  if (tasks.addMessageOnce !== undefined) tasks.addMessageOnce(id, message, options)
-  else tasks.addMessage(id, message, options)
+  tasks.addMessage(id, message, options)
   const queued = { ...incoming, request: { ...request, message } }
   // A listener of this message may have sent another one, which began a run.
   const active = registry.runOf(id)
@@ -116,7 +116,7 @@ export function acceptHere<P extends Principal>(
       const opening = tasks.peekTask(id) ?? undefined
       return { type: 'task', taskId: id, opening, broken: new Promise(() => undefined) }
     }
-    const started = begin(queued, { isStream: true, task, references })
+    const started = begin(queued, { isStream: true, task })
     return acceptedBy(started, id, started.opening)
   }
   const isGiven = isWorking

@@ -14,7 +14,7 @@ import { settleWithin } from '../../runtime/shutdown.js'
 import type { SendRequest } from '../../wire/dialect.js'
 import { acceptedAgain, type AcceptedMessage, type AcceptedTask } from './accepted-message.js'
 import { isListening, steer, type ActiveRun } from './active-run.js'
-import { acceptHere, isRepeat, policyFor, requireAcceptsMessage, terminalTask } from './follow-up.js'
+import { isRepeat, policyFor, requireAcceptsMessage, terminalTask } from './follow-up.js'
 import { DelegationMarks } from '../history/delegation-marks.js'
 import { EndedDelegations } from '../history/ended-delegations.js'
 import { LeaseScheduler } from './lease-scheduler.js'
@@ -22,7 +22,7 @@ import type { QueuedMessage } from './message-queue.js'
 import { referencesOf } from './references.js'
 import { RequestNotes, toNote } from './request-notes.js'
 import type { RunHost, RunScheduler } from './run-scheduler.js'
-import type { Settings } from '../options.js'
+import type { FollowUpPolicy, Settings } from '../options.js'
 import type { Principal } from '../caller.js'
 import { findChosen, requireVisible } from '../chosen-ids.js'
 import { unavailable } from '../unavailable.js'
@@ -32,15 +32,18 @@ const MAX_ATTEMPTS = 20
 /** How long closing waits for the store, twice, in ms. */
 const STORING_MS = 5_000
 
-interface Delivered {
-  readonly accepted: AcceptedTask
-  /** Resolves when the message is stored. Absent where it is. */
-  readonly stored: Promise<void> | undefined
+/** A message on its way through the store to a task that is held here. */
+interface InFlight<P extends Principal> {
+  readonly queued: QueuedMessage<P>
+  /** Absent for a message to a task that waits for one. */
+  readonly policy: FollowUpPolicy | undefined
+  /** The task when the message arrived, before any work on it. */
+  opening?: TaskSnapshot
 }
 
 /**
- * One process holds the lease of each task that is worked on, and receives the messages of all processes: those that come
- * in here for a task held elsewhere are forwarded through the store, and the listener receives those that others forward.
+ * One process holds the lease of each task that is worked on, and receives the messages of all processes through the store, in
+ * the order of the log: also those that come in here. Those for a task held elsewhere are forwarded.
  */
 export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, LeasedTasksListener {
   readonly tasks: LeasedTasks
@@ -51,10 +54,8 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
   readonly #scheduler: LeaseScheduler<P>
   readonly marks: DelegationMarks
   readonly #ended: EndedDelegations<P>
-  /** Messages on their way through the store to tasks that are held here. */
-  readonly #inFlight = new Map<string, QueuedMessage<P>>()
-  /** Messages that came in here to tasks that are held here, until they are stored. */
-  readonly #storing = new StoringMessages()
+  /** By task, of which each has at most one. */
+  readonly #inFlight = new Map<string, InFlight<P>>()
 
   constructor(shared: SharedTasks, host: RunHost<P>) {
     this.#settings = host.settings
@@ -87,13 +88,12 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
   }
 
   async followUp(taskId: string, incoming: QueuedMessage<P>): Promise<AcceptedTask> {
-    const { request, owner } = incoming
+    const { owner } = incoming
     // Checked before the message queues up: a caller who may not see the task must not delay those who may.
     const held = this.tasks.peekTask(taskId)
     if (held === null || !isOwnedBy(held, owner)) await requireVisible(this.#shared, taskId, owner)
-    const references = await referencesOf(this.#shared, request, owner)
     try {
-      return await this.#followUp(taskId, incoming, references)
+      return await this.#followUp(taskId, incoming)
     } catch (error) {
       // The message may be stored by now, from another request with it, and the task changed or ended since.
       const task = await this.#shared.peekTask(taskId, owner)
@@ -102,13 +102,10 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
     }
   }
 
-  async #followUp(
-    taskId: string,
-    incoming: QueuedMessage<P>,
-    references: readonly TaskSnapshot[],
-  ): Promise<AcceptedTask> {
-    const delivered = await this.#scheduler.run(taskId, () => this.#deliver(taskId, incoming, references))
-    await delivered.stored
+  async #followUp(taskId: string, incoming: QueuedMessage<P>): Promise<AcceptedTask> {
+    const { opening: first, broken } = await this.#scheduler.run(taskId, () =>
+      this.#deliver(taskId, incoming),
+    )
     const { request, owner } = incoming
     const task = await requireVisible(this.#shared, taskId, owner)
     const { messageId } = request.message
@@ -116,8 +113,8 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
     if (isTerminal(task.state) && !task.messages.some((message) => message.messageId === messageId)) {
       throw terminalTask(task)
     }
-    const { opening = task, broken } = delivered.accepted
-    return { type: 'task', taskId, broken, opening: opening.generation > task.generation ? task : opening }
+    const opening = first === undefined || first.generation > task.generation ? task : first
+    return { type: 'task', taskId, broken, opening }
   }
 
   loadReferences(request: SendRequest, owner: OwnerFilter): Promise<readonly TaskSnapshot[]> {
@@ -139,10 +136,6 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
     return stored
   }
 
-  continueTurn(taskId: string): void {
-    this.#scheduler.schedule(taskId)
-  }
-
   assigned(taskId: string, message: QueuedMessage<P>): void {
     this.#scheduler.assigned(taskId, message)
   }
@@ -159,11 +152,7 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
     await settleWithin(clock, STORING_MS, [this.tasks.close()])
   }
 
-  async #deliver(
-    taskId: string,
-    incoming: QueuedMessage<P>,
-    references: readonly TaskSnapshot[],
-  ): Promise<Delivered> {
+  async #deliver(taskId: string, incoming: QueuedMessage<P>): Promise<AcceptedTask> {
     const { registry } = this.#host
     // A task created here may turn out to have an id that is in use: then the message is for the other task.
     if (this.#shared.lastSeen(taskId) === undefined) await this.stored(taskId).catch(() => undefined)
@@ -173,8 +162,9 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
         // Messages that others forwarded since the task was acquired come first.
         if (registry.runOf(taskId) === undefined && registry.queues.has(taskId))
           await this.#scheduler.nextTurn(taskId)
+        registry.requireOpen()
         const delivered =
-          this.#deliverHere(taskId, incoming, references) ?? (await this.#deliverByStore(taskId, incoming))
+          (await this.#deliverHere(taskId, incoming)) ?? (await this.#deliverByStore(taskId, incoming))
         if (delivered !== undefined) return delivered
       }
       throw unavailable('cannot get hold of this task')
@@ -187,32 +177,59 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
     }
   }
 
-  /** `undefined` when the task is not held here, or the store has to decide. */
-  #deliverHere(
-    taskId: string,
-    incoming: QueuedMessage<P>,
-    references: readonly TaskSnapshot[],
-  ): Delivered | undefined {
-    this.#host.registry.requireOpen()
+  /**
+   * Adds a message to a task that is held here. Its run receives it by {@link onNews} when it is stored, so in the order of the
+   * log, after messages that other processes have stored before. `undefined` when such a message came first, the task is not
+   * held here, or the store has to decide.
+   */
+  async #deliverHere(taskId: string, incoming: QueuedMessage<P>): Promise<AcceptedTask | undefined> {
+    const { registry } = this.#host
+    const { request, owner } = incoming
+    if (this.tasks.peekTask(taskId) === null || request.ifGeneration !== undefined) return undefined
+    const taking = await this.tasks.take(taskId)
+    if (taking.type === 'taken') registry.runOf(taskId)?.run.adopt()
+    // From here on without an await: the task cannot change before the message is decided.
     const task = this.tasks.peekTask(taskId)
-    if (task === null || !isOwnedBy(task, incoming.owner)) return undefined
-    // An end that is not stored yet may be overtaken by a message from elsewhere. Generations are compared in the store.
-    if (isTerminal(task.state) || incoming.request.ifGeneration !== undefined) return undefined
-    this.#host.registry.runOf(taskId)?.run.adopt()
-    const accepted = acceptHere(this.#host, this, task, incoming, references)
-    const stored = this.stored(taskId)
-    this.#storing.add(taskId, incoming.request.message, stored)
-    return { accepted, stored }
+    if (task === null || !isOwnedBy(task, owner)) return undefined
+    // An end that is not stored yet may be overtaken by a message from elsewhere.
+    if (isTerminal(task.state)) return undefined
+    if (isRepeat(task, request)) return acceptedAgain(registry, task)
+    requireAcceptsMessage(task, request)
+    const message = { ...request.message, contextId: task.contextId }
+    const isWorked = registry.runOf(taskId) !== undefined || task.turn !== undefined
+    const isWorking = isWorked && !isInterrupted(task.state)
+    const policy = isWorking ? policyFor(this.#settings.onFollowUp, message, task) : undefined
+    // Starting or resuming work needs a run slot.
+    if (!isWorking) registry.requireRoom(owner)
+    const sent: InFlight<P> = { queued: { ...incoming, request: { ...request, message } }, policy }
+    if (!(await this.#sendHere(task, taking, sent))) {
+      // Another process has received the same message and stored it first, with a note that is not needed here.
+      if (sent.opening !== undefined) void this.#notes.remove(task, message)
+      return undefined
+    }
+    return { type: 'task', taskId, opening: sent.opening, broken: this.#brokenOf(taskId) }
+  }
+
+  /** As {@link ActiveRun.broken} of the run that the message has led to. */
+  #brokenOf(taskId: string): Promise<never> {
+    const broken = new Promise<never>((_, reject) => {
+      // The run begins in a job that is scheduled by now.
+      void this.#scheduler.run(taskId, () => {
+        this.#host.registry.runOf(taskId)?.broken.catch(reject)
+        return Promise.resolve()
+      })
+    })
+    // Most messages have no client that waits for it.
+    broken.catch(() => undefined)
+    return broken
   }
 
   /** Sends the message under the task's lease. `undefined` when the lease is held here by now, or the task has changed. */
-  async #deliverByStore(taskId: string, incoming: QueuedMessage<P>): Promise<Delivered | undefined> {
+  async #deliverByStore(taskId: string, incoming: QueuedMessage<P>): Promise<AcceptedTask | undefined> {
     const { request, owner } = incoming
     await this.stored(taskId).catch(() => undefined)
     const task = await requireVisible(this.#shared, taskId, owner)
-    if (isRepeat(task, request)) {
-      return { accepted: acceptedAgain(this.#host.registry, task), stored: undefined }
-    }
+    if (isRepeat(task, request)) return acceptedAgain(this.#host.registry, task)
     requireAcceptsMessage(task, request)
     const taking = await this.tasks.take(taskId, toNote(incoming, task.messages.length))
     const isHere = taking.type === 'taken'
@@ -220,21 +237,21 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
     const { contextId, state } = task
     const message = { ...request.message, contextId }
     const isWorking = !isInterrupted(state) && (!isHere || this.#host.registry.runOf(taskId) !== undefined)
-    if (isWorking) policyFor(this.#settings.onFollowUp, message, task)
+    const policy = isWorking ? policyFor(this.#settings.onFollowUp, message, task) : undefined
     const queued = { ...incoming, request: { ...request, message } }
     const isSent = isHere
-      ? await this.#sendHere(task, taking, queued)
+      ? await this.#sendHere(task, taking, { queued, policy })
       : await this.#sendElsewhere(task, taking, queued)
     if (!isSent) return undefined
     // If the process that holds the task dies, the task itself shows it.
     const broken = new Promise<never>(() => undefined)
-    return { accepted: { type: 'task', taskId, opening: undefined, broken }, stored: undefined }
+    return { type: 'task', taskId, opening: undefined, broken }
   }
 
-  async #sendHere(task: TaskSnapshot, { leaseId }: Taking, queued: QueuedMessage<P>): Promise<boolean> {
-    this.#inFlight.set(task.id, queued)
+  async #sendHere(task: TaskSnapshot, { leaseId }: Taking, sent: InFlight<P>): Promise<boolean> {
+    this.#inFlight.set(task.id, sent)
     try {
-      return await this.tasks.send(task, leaseId, queued.request.message)
+      return await this.tasks.send(task, leaseId, sent.queued.request.message)
     } finally {
       this.#inFlight.delete(task.id)
     }
@@ -272,20 +289,21 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
   #receive(task: TaskSnapshot, message: Message): void {
     const { id } = task
     const { registry } = this.#host
-    if (this.#storing.has(id, message)) {
-      // Another process has received the same message and stored it first. A run here has it already.
-      void this.#notes.remove(task, message)
-      return
-    }
     const active = registry.runOf(id)
-    const similar = this.#scheduler.latestMessage(id) ?? this.#inFlight.get(id)
-    const queued = this.#sentFromHere(task, message) ?? this.#notes.received(task, message, similar)
+    const similar = this.#scheduler.latestMessage(id) ?? this.#inFlight.get(id)?.queued
+    const sent = this.#sentFromHere(task, message)
+    if (sent !== undefined) sent.opening = task
+    const queued = sent?.queued ?? this.#notes.received(task, message, similar)
+    const isSteered = (): boolean =>
+      sent?.policy === undefined ? this.#isSteered(task, message) : sent.policy === 'steer'
     if (active === undefined || !isListening(active)) {
-      registry.queues.push(id, queued)
+      // A turn whose code has left the memory finds what it is steered by in the conversation.
+      const isLeft = active === undefined && task.turn !== undefined && sent?.policy === 'steer'
+      if (!isLeft) registry.queues.push(id, queued)
     } else if (active.run.isWaiting) {
       active.run.turn.questions.resume(queued)
       this.assigned(id, queued)
-    } else if (this.#isSteered(task, message)) {
+    } else if (isSteered()) {
       void this.#steer(task, active, queued)
     } else {
       registry.queues.push(id, queued)
@@ -307,9 +325,9 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
     }
   }
 
-  #sentFromHere({ id }: TaskSnapshot, { messageId }: Message): QueuedMessage<P> | undefined {
+  #sentFromHere({ id }: TaskSnapshot, { messageId }: Message): InFlight<P> | undefined {
     const sent = this.#inFlight.get(id)
-    return sent?.request.message.messageId === messageId ? sent : undefined
+    return sent?.queued.request.message.messageId === messageId ? sent : undefined
   }
 
   readonly onLost = (taskId: string, reason: Error): void => {
@@ -322,25 +340,6 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
 
   readonly onOrphan = (task: TaskSnapshot, note: JsonValue | undefined): void => {
     this.#scheduler.restart(task, note, (message) => this.#isSteered(task, message))
-  }
-}
-
-class StoringMessages {
-  readonly #keys = new Set<string>()
-
-  add(taskId: string, message: Message, stored: Promise<void>): void {
-    const key = this.#keyOf(taskId, message)
-    this.#keys.add(key)
-    const remove = (): unknown => this.#keys.delete(key)
-    stored.then(remove, remove)
-  }
-
-  has(taskId: string, message: Message): boolean {
-    return this.#keys.has(this.#keyOf(taskId, message))
-  }
-
-  #keyOf(taskId: string, { messageId }: Message): string {
-    return JSON.stringify([taskId, messageId])
   }
 }
 

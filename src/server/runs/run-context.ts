@@ -9,7 +9,7 @@ import type { TaskKey, TaskSnapshot } from '../../core/task.js'
 import type { Clock } from '../../runtime/clock.js'
 import type { GenerateId } from '../../runtime/ids.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
-import type { QueuedMessage } from './message-queue.js'
+import type { MessageQueues, QueuedMessage } from './message-queue.js'
 import type { ConversationOptions, ConversationPage } from './run.js'
 import type { StandardSchema } from '../standard-schema.js'
 import type { DelegationMarks } from '../history/delegation-marks.js'
@@ -60,8 +60,9 @@ export interface RunContext<P extends Principal> {
   readonly deadlineOf: (taskId: string | undefined) => number | undefined
   /** Receives the task as soon as the run has created it. */
   readonly onTask: (task: TaskKey) => void
-  /** Removes and returns the next queued message of the task. */
-  readonly nextMessage: (taskId: string) => QueuedMessage<P> | undefined
+  readonly queues: Pick<MessageQueues<P>, 'shift' | 'unshift'>
+  /** The run now works on this message. */
+  readonly assigned: (taskId: string, message: QueuedMessage<P>) => void
   /** Follows a step, for telemetry. Returns `undefined` where nothing observes the handler. */
   readonly onStep?: ((step: ObservedStep) => StepFollower | undefined) | undefined
   /** The code has left this run for another one, which begins the turn again. */

@@ -234,11 +234,8 @@ export class RunManager<P extends Principal> {
       },
       onTask,
       deadlineOf: () => active.task && registry.deadlines.of(active.task),
-      nextMessage: (id) => {
-        const next = registry.queues.shift(id)
-        if (next !== undefined) scheduler.assigned(id, next)
-        return next
-      },
+      queues: registry.queues,
+      assigned: (id, next) => scheduler.assigned(id, next),
       onStep: (step) => this.#observers.onStep(step),
       onContinued: (again) => {
         Object.assign(active, { again, isContinued: true })

@@ -83,8 +83,6 @@ export interface RunScheduler<P extends Principal> {
   /** Resolves when the task that a run has created is stored. */
   stored(taskId: string): Promise<void> | undefined
 
-  /** Continues a turn whose code is not in memory, with the messages that are queued. Absent where tasks are in memory. */
-  readonly continueTurn?: ((taskId: string) => void) | undefined
   /** A run that is under way now works on this message. */
   assigned(taskId: string, message: QueuedMessage<P>): void
   /** The task's run has ended: the next queued message gets its run, or the task is released. */

@@ -253,35 +253,6 @@ describe('what others do', () => {
   })
 })
 
-describe('addMessageOnce', () => {
-  const answer = { ...says('answer'), messageId: 'm1' }
-
-  test('drops a message that another caller stores first, and keeps the changes after it', async () => {
-    const { here, b } = workers()
-    const { id } = here.leased.createTask({ skill: 'test' })
-    here.leased.patchTask(id, { state: 'working' })
-    await here.leased.stored(id)
-    await b.addMessage(id, answer)
-    here.leased.addMessageOnce(id, answer)
-    here.leased.appendArtifact(id, { parts: [{ text: 'done' }] })
-    await here.leased.stored(id)
-    expect(here.news()).toEqual([['message']])
-    const task = await b.getTask(id)
-    expect(task?.messages.map(({ messageId }) => messageId)).toEqual(['m1'])
-    expect(task?.artifacts).toHaveLength(1)
-  })
-
-  test('refuses a message that the conversation has', () => {
-    const { here } = workers()
-    const { id } = here.leased.createTask({ skill: 'test' })
-    here.leased.addMessageOnce(id, answer)
-    const again = (): unknown => here.leased.addMessageOnce(id, answer)
-    expect(again).toThrow('message.messageId is in the conversation already: m1')
-    here.leased.addMessageOnce(id, { ...answer, role: 'agent' as const })
-    expect(here.leased.peekTask(id)?.messages).toHaveLength(2)
-  })
-})
-
 describe('finish', () => {
   test('ends the task when no other change came first', async () => {
     const { here, b } = workers()

@@ -1,4 +1,4 @@
-/** Random messages to several processes: none is lost, and no lease remains. */
+/** Random messages to several processes: none is lost, each is read in its order, and no lease remains. */
 import type { TaskStore } from 'a2a-tasks/durable'
 import type { Execute, FollowUpPolicy } from 'a2a-tasks/server'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -83,6 +83,9 @@ interface Story {
   readonly hasClosed: boolean
   /** What was answered with a task, and no run has read. */
   readonly unread: readonly string[]
+  /** What was read, in the order of the first time; and in the order of the conversation. Equal unless messages steer. */
+  readonly read: readonly string[]
+  readonly said: readonly string[]
   readonly errors: readonly string[]
 }
 
@@ -122,10 +125,13 @@ async function play(seed: number, mayClose: boolean): Promise<Story> {
   const state = (await all[1]?.tasks.stateOf(taskId)) ?? undefined
   const errors = all.flatMap((at) => at.errors.map(({ error }) => String(error)))
   const unread = taken.filter((text) => !read.has(text))
+  const { messages = [] } = (await all[1]?.tasks.getTask(taskId)) ?? {}
+  const said = messages.filter(({ role }) => role === 'user').map(textOf)
+  const inOrder = onFollowUp === 'steer' ? said : [...read]
   const closed = all.map((at) => at.handler.close({ graceMs: 1 }))
   clock.advance(1)
   await Promise.all(closed)
-  return { state, hasClosed, unread, errors }
+  return { state, hasClosed, unread, read: inOrder, said, errors }
 }
 
 const seeds = (from: number, count: number): number[] =>
@@ -133,16 +139,19 @@ const seeds = (from: number, count: number): number[] =>
 
 describe('messages to any process at any moment', () => {
   test.each(seeds(1, 60))('are all read, and the task ends or waits (%i)', async (seed) => {
-    const { state, unread, errors } = await play(seed, false)
+    const { state, unread, read, said, errors } = await play(seed, false)
+    expect(read).toEqual(said)
     expect(errors).toEqual([])
     expect(['completed', 'input-required']).toContain(state)
     expect(unread).toEqual([])
   })
 
   test.each(seeds(1_001, 60))('while one closes, are read, or their task fails (%i)', async (seed) => {
-    const { state, hasClosed, unread, errors } = await play(seed, true)
+    const { state, hasClosed, unread, read, said, errors } = await play(seed, true)
     expect(errors).toEqual([])
     expect(['completed', 'input-required', ...(hasClosed ? ['failed'] : [])]).toContain(state)
-    if (state !== 'failed') expect(unread).toEqual([])
+    if (state === 'failed') return
+    expect(unread).toEqual([])
+    expect(read).toEqual(said)
   })
 })

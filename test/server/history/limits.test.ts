@@ -1,7 +1,8 @@
 /** Limits of the history of one turn. */
-import type { Execute } from 'a2a-tasks/server'
+import { textOf, type Execute, type Run } from 'a2a-tasks/server'
 import { testDurable } from 'a2a-tasks/testing'
 import { describe, expect, test } from 'vitest'
+import { gate } from '../spec/support/agent.js'
 import { agent, MANAGERS, textsOf } from './support/managers.js'
 
 describe.each(MANAGERS)('over %s', (_, open) => {
@@ -71,6 +72,78 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     await say('this one', id)
     await reaches(id, 'failed')
     expect(errors).toMatchObject([{ error: { code: 'LIMIT_EXCEEDED', data: { max: 930 } } }])
+  })
+
+  /** The answer, or the error. */
+  const ask = async (run: Run, question: string): Promise<string> => {
+    try {
+      return textOf(await run.requireInput(question))
+    } catch (error) {
+      return String(error)
+    }
+  }
+
+  test('an answer that the history has no room for begins the next turn, if the code goes on without it', async () => {
+    const read: string[] = []
+    const { say, reaches, errors } = await agent(
+      open,
+      async (run) => {
+        read.push(run.text)
+        if (run.text !== 'go') return undefined
+        await run.step('s', () => 'x'.repeat(800))
+        return await ask(run, 'Which?')
+      },
+      { limits: { maxHistoryBytes: 930 } },
+    )
+    const id = await say('go')
+    await reaches(id, 'input-required')
+    await say('this one', id)
+    expect(textsOf(await reaches(id, 'completed'))).toEqual([expect.stringContaining('maxHistoryBytes')])
+    expect(read).toEqual(['go', 'this one'])
+    expect(errors).toEqual([])
+  })
+
+  test('it answers the next question, if the turn continues as another one', async () => {
+    const { say, reaches } = await agent(
+      open,
+      async (run) => {
+        if (run.text === 'again') return await ask(run, 'And now?')
+        await run.step('s', () => 'x'.repeat(800))
+        const answers = [await ask(run, 'Which?'), await ask(run, 'Really?')]
+        if (answers.every((answer) => answer.includes('maxHistoryBytes')))
+          return await run.continueAs('again')
+        return answers.join()
+      },
+      { limits: { maxHistoryBytes: 930 } },
+    )
+    const id = await say('go')
+    await reaches(id, 'input-required')
+    await say('this one', id)
+    expect(textsOf(await reaches(id, 'completed'))).toEqual(['this one'])
+  })
+
+  test('messages that wait are not lost by a question that the history has no room for', async () => {
+    const opened = gate()
+    const read: string[] = []
+    const { say, reaches } = await agent(
+      open,
+      async (run) => {
+        read.push(run.text)
+        if (run.text !== 'go') return undefined
+        run.start()
+        await run.step('s', () => 'x'.repeat(800))
+        await opened.opened
+        return await ask(run, 'Which?')
+      },
+      { limits: { maxHistoryBytes: 860 } },
+    )
+    const id = await say('go')
+    await reaches(id, 'working')
+    await say('one', id)
+    await say('two', id)
+    opened.open()
+    expect(textsOf(await reaches(id, 'completed'))).toEqual([expect.stringContaining('maxHistoryBytes')])
+    expect(read).toEqual(['go', 'one', 'two'])
   })
 })
 

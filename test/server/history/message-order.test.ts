@@ -1,0 +1,93 @@
+/** Messages that several processes accept for one task: each is read once, in the order of the log. */
+import type { Execute } from 'a2a-tasks/server'
+import { expect, test } from 'vitest'
+import {
+  begin,
+  get,
+  pass,
+  replicas,
+  resultOf,
+  saidIn,
+  send,
+  settle,
+  stateAt,
+  stream,
+  textOf,
+} from '../durable/support/replicas.js'
+import { gate } from '../spec/support/agent.js'
+
+const forEver = (): Promise<never> => new Promise(() => undefined)
+
+const twoQuestions: Execute = async (run) => {
+  const one = textOf(await run.requireInput('One?'))
+  const two = textOf(await run.requireInput('Two?'))
+  return `${run.text}: ${one}, ${two}`
+}
+
+test('the answer to a question is the first message of the log, though its process hears of it later', async () => {
+  const { a, b } = replicas(twoQuestions)
+  const { id } = await begin(a, 'go')
+  await settle()
+  a.store.deafen()
+  await begin(b, 'one', id)
+  await send(a, 'two', id)
+  expect(await resultOf(b, id)).toEqual(['go: one, two'])
+  expect(saidIn(await get(b, id))).toEqual(['go', 'One?', 'one', 'Two?', 'two'])
+  expect([...a.errors, ...b.errors]).toEqual([])
+})
+
+test('messages that wait for the end of a turn begin their turns in the order of the log', async () => {
+  const opened = gate()
+  const order: string[] = []
+  const { a, b, clock } = replicas(async (run) => {
+    order.push(run.text)
+    run.start()
+    if (run.text === 'go') await opened.opened
+  })
+  const { id } = await begin(a, 'go')
+  await settle()
+  a.store.deafen()
+  await begin(b, 'one', id)
+  await begin(a, 'two', id)
+  await begin(b, 'three', id)
+  opened.open()
+  await pass(clock, async () => (await stateAt(b, id)) === 'completed')
+  expect(order).toEqual(['go', 'one', 'two', 'three'])
+  expect([...a.errors, ...b.errors]).toEqual([])
+})
+
+test('no message is lost that a process had not heard of when it began the turn of a later one, and died', async () => {
+  const opened = gate()
+  const begun: string[] = []
+  const script =
+    (end: () => Promise<void>): Execute =>
+    async (run) => {
+      begun.push(run.text)
+      if (run.text === 'go') {
+        void run.requireInput('What next?')
+        await opened.opened
+        return
+      }
+      await end()
+    }
+  const { a, b, clock } = replicas([script(forEver), script(() => Promise.resolve())])
+  const { id } = await begin(a, 'go')
+  await settle()
+  a.store.deafen()
+  await begin(b, 'one', id)
+  await begin(a, 'two', id)
+  opened.open()
+  await settle()
+  a.store.fail()
+  await pass(clock, async () => (await stateAt(b, id)) === 'completed')
+  expect(begun).toEqual(['go', 'one', 'one', 'two'])
+})
+
+test('a stream of an answer begins with the task before any work on the answer', async () => {
+  const { a } = replicas(async (run) => `Read ${textOf(await run.requireInput('Which?'))}`)
+  const { id } = await begin(a, 'go')
+  await settle()
+  const events = await stream(a, 'this', id)
+  const [first] = await events.rest()
+  expect(first).toMatchObject({ value: { task: { status: { state: 'TASK_STATE_WORKING' } } } })
+})
