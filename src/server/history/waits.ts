@@ -96,14 +96,18 @@ export class Waits {
     return observed(this.#waitFor(name, schema))
   }
 
-  /** A signal has come. */
+  /** A signal has come. Waits whose signal cannot be recorded reject. */
   onSignal(): void {
     for (const wait of this.#open) {
-      const value =
-        wait.label === undefined ? undefined : this.#receive(wait.label, this.#host.journal.inFlight - 1)
-      if (value === undefined) continue
+      if (wait.label === undefined) continue
+      try {
+        const value = this.#receive(wait.label, this.#host.journal.inFlight - 1)
+        if (value === undefined) continue
+        wait.receive?.(value)
+      } catch (error) {
+        wait.reject(error as Error)
+      }
       this.#open.delete(wait)
-      wait.receive?.(value)
     }
   }
 

@@ -1,8 +1,18 @@
 /** Limits of the history of one turn. */
+import { A2AError } from 'a2a-tasks'
 import type { Execute } from 'a2a-tasks/server'
 import { testDurable } from 'a2a-tasks/testing'
 import { describe, expect, test } from 'vitest'
 import { agent, MANAGERS, textsOf } from './support/managers.js'
+
+/** The codes of the errors with which promises were rejected. */
+function reasonsOf(results: readonly PromiseSettledResult<unknown>[]): string {
+  return results.map((each) => (each.status === 'fulfilled' ? 'none' : codeOf(each.reason))).join()
+}
+
+function codeOf(error: unknown): string {
+  return A2AError.is(error) ? error.code : String(error)
+}
 
 describe.each(MANAGERS)('over %s', (_, open) => {
   test('a turn has at most limits.maxSteps steps, those of earlier attempts included', async () => {
@@ -71,6 +81,19 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     await say('this one', id)
     await reaches(id, 'failed')
     expect(errors).toMatchObject([{ error: { code: 'LIMIT_EXCEEDED', data: { max: 930 } } }])
+  })
+
+  test('a wait whose signal the history has no room for rejects, and the turn can end', async () => {
+    const { say, reaches, tasks } = await agent(
+      open,
+      (run) => Promise.allSettled([run.waitFor('large'), run.waitFor('small')]).then(reasonsOf),
+      { limits: { maxHistoryBytes: 1_000 } },
+    )
+    const id = await say('go')
+    await reaches(id, 'working')
+    await tasks.signal(id, 'large', 'x'.repeat(1_000))
+    await tasks.signal(id, 'small')
+    expect(textsOf(await reaches(id, 'completed'))).toEqual(['LIMIT_EXCEEDED,LIMIT_EXCEEDED'])
   })
 })
 
