@@ -46,6 +46,8 @@ export class Questions<P extends Principal> {
   /** The ids of the messages that have answered questions. */
   readonly answerIds: string[] = []
   readonly #answers = new Answers<P>()
+  /** Answers that the history has no room for: the next turn or round reads them. */
+  readonly #refused: QueuedMessage<P>[] = []
   #open: Question<P> | undefined
   /** A question that the history answers. */
   #replayed: Question<P> | undefined
@@ -90,18 +92,18 @@ export class Questions<P extends Principal> {
     const question = this.#open
     this.#close()
     let entries: readonly HistoryEntry[] = []
-    let failure: unknown
+    let failure: Error | undefined
     try {
-      if (question !== undefined) entries = this.#answerEntries(question, message)
+      if (question !== undefined) entries = this.#run.journal.entriesFor(answerEntry(question, message))
     } catch (error) {
-      // The history has no room for the answer.
-      failure = error
+      this.#refused.push(message)
+      failure = error as Error
     }
     this.#run.move('working', entries)
     this.#run.onWaiting()
     if (question === undefined) return false
     if (failure === undefined) this.#answer(question, message)
-    else question.drop(failure as Error)
+    else question.drop(failure)
     return true
   }
 
@@ -121,7 +123,7 @@ export class Questions<P extends Principal> {
 
   /** Removes and returns the answers that the executor has not read, oldest first. */
   removeUnread(): QueuedMessage<P>[] {
-    const unread = this.#answers.removeUnread()
+    const unread = [...this.#answers.removeUnread(), ...this.#refused.splice(0)]
     this.#unreadIds.push(...unread.map(({ request }) => request.message.messageId))
     return unread
   }
@@ -147,9 +149,7 @@ export class Questions<P extends Principal> {
     const { name } = question
     const next = context.nextMessage(task().id)
     if (next !== undefined) {
-      journal.record({ kind: 'question', name })
-      for (const entry of this.#answerEntries(question, next)) journal.record(entry)
-      this.#answer(question, next)
+      this.#answerWith(next, question, false)
       return
     }
     const entries = journal.entriesFor({ kind: 'question', name })
@@ -185,8 +185,7 @@ export class Questions<P extends Principal> {
       }
       const next = context.nextMessage(task().id)
       if (next !== undefined) {
-        for (const entry of this.#answerEntries(question, next)) journal.record(entry)
-        this.#answer(question, next)
+        this.#answerWith(next, question, true)
         return
       }
       this.#wait(question)
@@ -210,9 +209,17 @@ export class Questions<P extends Principal> {
     if (signal().aborted) this.drop(signal().reason as Error)
   }
 
-  #answerEntries({ name }: Question<P>, { request }: QueuedMessage<P>): readonly HistoryEntry[] {
-    const { messageId } = request.message
-    return this.#run.journal.entriesFor({ kind: 'answer', name, messageId })
+  /** Answers the question with a message that was queued. */
+  #answerWith(message: QueuedMessage<P>, question: Question<P>, isAsked: boolean): void {
+    const { journal } = this.#run
+    try {
+      if (!isAsked) journal.record({ kind: 'question', name: question.name })
+      journal.record(answerEntry(question, message))
+    } catch (error) {
+      this.#refused.push(message)
+      throw error
+    }
+    this.#answer(question, message)
   }
 
   /** The answer that the conversation has. Tenant and principal are those of the turn. */
@@ -237,4 +244,11 @@ export class Questions<P extends Principal> {
       isForwarded: true,
     }
   }
+}
+
+function answerEntry<P extends Principal>(
+  { name }: Question<P>,
+  { request }: QueuedMessage<P>,
+): HistoryEntry {
+  return { kind: 'answer', name, messageId: request.message.messageId }
 }

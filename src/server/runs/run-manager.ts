@@ -242,6 +242,7 @@ export class RunManager<P extends Principal> {
       onStep: (step) => this.#observers.onStep(step),
       onContinued: (again) => {
         Object.assign(active, { again, isContinued: true })
+        requeueUnread(active, registry.queues)
         this.#leaveCode(active)
       },
       onWaiting: (isWaiting) => {

@@ -1,6 +1,6 @@
 /** Limits of the history of one turn. */
 import { A2AError } from 'a2a-tasks'
-import type { Execute } from 'a2a-tasks/server'
+import { textOf, type Execute, type Run } from 'a2a-tasks/server'
 import { testDurable } from 'a2a-tasks/testing'
 import { describe, expect, test } from 'vitest'
 import { agent, MANAGERS, textsOf } from './support/managers.js'
@@ -81,6 +81,37 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     await say('this one', id)
     await reaches(id, 'failed')
     expect(errors).toMatchObject([{ error: { code: 'LIMIT_EXCEEDED', data: { max: 930 } } }])
+  })
+
+  test('an answer that the history has no room for is read by the next round, or begins another turn', async () => {
+    const { say, reaches, history } = await agent(
+      open,
+      async (run) => {
+        if (run.text === 'second round') return `second round: ${textOf(await run.requireInput('Which?'))}`
+        if (run.text !== 'round' && run.text !== 'end') return `turn: ${run.text}`
+        await run.step('s', () => 'x'.repeat(800))
+        const asked = await run.requireInput('Which?').then(textOf, codeOf)
+        run.artifact(asked)
+        if (run.text === 'round') await run.continueAs('second round')
+        return 'first turn'
+      },
+      { limits: { maxHistoryBytes: 930 } },
+    )
+    const round = await say('round')
+    const end = await say('end')
+    for (const id of [round, end]) {
+      await reaches(id, 'input-required')
+      await say('this one', id)
+    }
+    const second = ['LIMIT_EXCEEDED', 'second round: this one']
+    expect(textsOf(await reaches(round, 'completed'))).toEqual(second)
+    expect(textsOf(await reaches(end, 'completed'))).toEqual([
+      'LIMIT_EXCEEDED',
+      'first turn',
+      'turn: this one',
+    ])
+    const ends = (await history(end)).flatMap(({ entry }) => (entry.kind === 'end' ? [entry] : []))
+    expect(ends).toMatchObject([{ unread: [expect.any(String)] }])
   })
 
   test('a wait whose signal the history has no room for rejects, and the turn can end', async () => {
