@@ -176,9 +176,13 @@ export class Journal {
     })
   }
 
-  /** @throws {A2AError} `LIMIT_EXCEEDED` when the turn can have no further step. */
-  requireStep(): void {
-    if (this.isRecording) this.#size.requireStep()
+  /**
+   * Counts a step that begins.
+   *
+   * @throws {A2AError} `LIMIT_EXCEEDED` when the turn can have no further step.
+   */
+  beginStep(): void {
+    if (this.isRecording) this.#size.beginStep()
   }
 
   /** Counts a step, question or wait as under way, until the returned function is called. */
@@ -224,8 +228,9 @@ export class Journal {
    * @throws {A2AError} `LIMIT_EXCEEDED`.
    */
   complete(entry: NamedEntry, others: number): HistoryEntry {
-    this.#size.requireRoom(entry)
-    return others > 0 ? { ...entry, isParallel: true } : entry
+    const complete = others > 0 ? { ...entry, isParallel: true as const } : entry
+    this.#size.requireRoom(complete)
+    return complete
   }
 
   /** Counts an entry that was stored by other means. */

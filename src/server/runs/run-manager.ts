@@ -241,8 +241,7 @@ export class RunManager<P extends Principal> {
       },
       onStep: (step) => this.#observers.onStep(step),
       onContinued: (again) => {
-        Object.assign(active, { again, isContinued: true })
-        requeueUnread(active, registry.queues)
+        requeueUnread(Object.assign(active, { again, isContinued: true }), registry.queues)
         this.#leaveCode(active)
       },
       onWaiting: (isWaiting) => {
