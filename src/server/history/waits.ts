@@ -133,7 +133,8 @@ export class Waits {
     if (begun === undefined)
       journal.record({ kind: 'sleep', name: label, dueAt: new Date(dueAt).toISOString() })
     const timers = isLocal ? withKeepAlive(clock) : clock
-    if (dueAt > clock.now())
+    // The clock may have been set back when the timer fires.
+    while (dueAt > clock.now())
       await this.#until((wake) => ({ dueAt, stop: scheduleAt(timers, dueAt, () => wake(undefined)) }))
     journal.record({ kind: 'wake', name: label })
   }
