@@ -142,6 +142,17 @@ export class Journal {
     return isNext ? this.pass(kind, name) : undefined
   }
 
+  /** The recorded value, or a new one. */
+  value<T extends string | number>(name: string, make: () => T): T {
+    const label = this.nameOf('value', name)
+    const recorded = this.pass('value', label)
+    // An earlier call of `make` returned it.
+    if (recorded !== undefined) return recorded.value as T
+    const value = make()
+    this.record({ kind: 'value', name: label, value })
+    return value
+  }
+
   /**
    * Waits for the entry in its turn. Resolves to `undefined` when all entries were passed and this one is not among them.
    * Parallel code waits for its other branches.
