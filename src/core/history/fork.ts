@@ -21,7 +21,7 @@ import { isInterrupted, shortestPath, type Lifecycle } from '../lifecycle.js'
 import type { MessageInput } from '../params.js'
 import type { Message, Task, TaskSnapshot } from '../task.js'
 import { readGeneration, readParams, requireObject } from '../validate.js'
-import { readPast, type Past } from './past.js'
+import { isFromUser, readPast, type Past } from './past.js'
 
 /** The answer of a user: a text, or a message without what the fork sets. */
 export type ForkAnswer = string | Pick<MessageInput, 'parts' | 'metadata' | 'extensions' | 'referenceTaskIds'>
@@ -275,6 +275,8 @@ function pathToWork<S extends string>(
 ): readonly S[] {
   const open = new Set<string>()
   for (const event of log) {
+    // A message that came after the question answers it.
+    if (isFromUser(event)) open.clear()
     if (event.type !== 'history') continue
     if (event.entry.kind === 'turn') open.clear()
     else if (event.entry.kind === 'question') open.add(event.entry.name)

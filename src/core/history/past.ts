@@ -108,6 +108,6 @@ function unmarkedTurn<S extends string>(events: readonly TaskEvent<S>[]): TurnEn
   return { kind: 'turn', messageId, ...(note !== undefined && { note }) }
 }
 
-function isFromUser(event: TaskEvent<string>): event is MessageAdded {
+export function isFromUser(event: TaskEvent<string>): event is MessageAdded {
   return event.type === 'message' && event.message.role === 'user'
 }

@@ -138,7 +138,9 @@ async function artifactsAt(
   const attempts = recorded.filter(({ entry }) => entry.kind === 'attempt')
   const last = lastReplayed(recorded)
   const isWritten = events.some(({ type, generation }) => type === 'artifact' && generation > last)
-  if (!isWritten && attempts.length === 0 && last !== task.turn) return new Map()
+  // Only a turn that has not continued may have written before its first entry.
+  const isBegun = last !== task.turn || isContinued(recorded)
+  if (!isWritten && attempts.length === 0 && isBegun) return new Map()
   const log = await wholeLog(tasks, task)
   const left = new Map<string, DeepReadonly<Artifact> | undefined>()
   let written = 0
@@ -152,6 +154,10 @@ async function artifactsAt(
     written = end
   }
   return left
+}
+
+function isContinued([first]: readonly HistoryRecorded[]): boolean {
+  return first?.entry.kind === 'turn' && first.entry.continued !== undefined
 }
 
 /** The generation of the last entry that the attempt after this history replays. */

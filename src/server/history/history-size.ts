@@ -12,25 +12,39 @@ export interface HistoryLimits {
   readonly maxHistoryBytes: number
 }
 
+/** Entries that end what is under way. */
+const ENDS: readonly HistoryEntry['kind'][] = ['step', 'wake', 'received', 'answer', 'handle', 'delegated']
+
 export class HistorySize {
   readonly #limits: HistoryLimits
   #steps = 0
   #bytes = 0
-  /** What was refused has no entry. So nothing after it may have one: a replay could not pass it. */
+  /** A step was refused: nothing else may begin, since a replay calls the step again where the history ends. */
+  #full: A2AError<'LIMIT_EXCEEDED'> | undefined
+  /** An entry was refused: nothing after it may have one, since a replay could not pass it. */
   #exceeded: A2AError<'LIMIT_EXCEEDED'> | undefined
 
   /** @param entries - The history so far. */
   constructor(limits: HistoryLimits, entries: readonly HistoryEntry[]) {
     this.#limits = limits
-    for (const entry of entries) this.count(entry)
+    for (const entry of entries) {
+      if (entry.kind === 'step') this.#steps += 1
+      this.count(entry)
+    }
   }
 
-  /** @throws {A2AError} `LIMIT_EXCEEDED` when the turn can have no further step. */
-  requireStep(): void {
+  /**
+   * Counts a step that begins.
+   *
+   * @throws {A2AError} `LIMIT_EXCEEDED` when the turn can have no further step.
+   */
+  beginStep(): void {
     const { maxSteps } = this.#limits
     if (this.#steps >= maxSteps)
-      this.#exceeded ??= tooLong('Steps of the turn', 'maxSteps', maxSteps, this.#steps + 1)
-    this.#requireOpen()
+      this.#full ??= tooLong('Steps of the turn', 'maxSteps', maxSteps, this.#steps + 1)
+    const refusal = this.#exceeded ?? this.#full
+    if (refusal !== undefined) throw refusal
+    this.#steps += 1
   }
 
   /** @throws {A2AError} `LIMIT_EXCEEDED` when the history can have no such entry. */
@@ -39,24 +53,17 @@ export class HistorySize {
     const actual = this.#bytes + jsonSize(entry)
     if (actual > maxHistoryBytes)
       this.#exceeded ??= tooLong('Bytes of the history', 'maxHistoryBytes', maxHistoryBytes, actual)
-    this.#requireOpen()
+    const refusal = this.#exceeded ?? (ENDS.includes(entry.kind) ? undefined : this.#full)
+    if (refusal !== undefined) throw refusal
   }
 
-  #requireOpen(): void {
-    if (this.#exceeded !== undefined) throw this.#exceeded
-  }
-
-  /** Counts an entry that is recorded. */
+  /** Counts the bytes of an entry that is recorded. */
   count(entry: HistoryEntry): void {
-    if (entry.kind === 'step') this.#steps += 1
     this.#bytes += jsonSize(entry)
   }
 }
 
 function tooLong(subject: string, limit: string, max: number, actual: number): A2AError<'LIMIT_EXCEEDED'> {
-  return new A2AError('LIMIT_EXCEEDED', `${subject} (${actual}) exceed limits.${limit} (${max})`, {
-    limit: `limits.${limit}`,
-    max,
-    actual,
-  })
+  const text = `${subject} (${actual}) exceed limits.${limit} (${max}): end the turn, or go on with run.continueAs()`
+  return new A2AError('LIMIT_EXCEEDED', text, { limit: `limits.${limit}`, max, actual })
 }

@@ -142,6 +142,17 @@ export class Journal {
     return isNext ? this.pass(kind, name) : undefined
   }
 
+  /** The recorded value, or a new one. */
+  value<T extends string | number>(name: string, make: () => T): T {
+    const label = this.nameOf('value', name)
+    const recorded = this.pass('value', label)
+    // An earlier call of `make` returned it.
+    if (recorded !== undefined) return recorded.value as T
+    const value = make()
+    this.record({ kind: 'value', name: label, value })
+    return value
+  }
+
   /**
    * Waits for the entry in its turn. Resolves to `undefined` when all entries were passed and this one is not among them.
    * Parallel code waits for its other branches.
@@ -176,9 +187,13 @@ export class Journal {
     })
   }
 
-  /** @throws {A2AError} `LIMIT_EXCEEDED` when the turn can have no further step. */
-  requireStep(): void {
-    if (this.isRecording) this.#size.requireStep()
+  /**
+   * Counts a step that begins.
+   *
+   * @throws {A2AError} `LIMIT_EXCEEDED` when the turn can have no further step.
+   */
+  beginStep(): void {
+    if (this.isRecording) this.#size.beginStep()
   }
 
   /** Counts a step, question or wait as under way, until the returned function is called. */
@@ -224,8 +239,9 @@ export class Journal {
    * @throws {A2AError} `LIMIT_EXCEEDED`.
    */
   complete(entry: NamedEntry, others: number): HistoryEntry {
-    this.#size.requireRoom(entry)
-    return others > 0 ? { ...entry, isParallel: true } : entry
+    const complete = others > 0 ? { ...entry, isParallel: true as const } : entry
+    this.#size.requireRoom(complete)
+    return complete
   }
 
   /** Counts an entry that was stored by other means. */

@@ -13,7 +13,9 @@ const MAX_NAME = 200
  */
 export function requireName(subject: string, name: unknown, example?: string): void {
   if (typeof name === 'string' && name !== '' && name.length <= MAX_NAME) return
+  const got = typeof name === 'string' ? name.length : describe(name)
+  const use = example === undefined ? '' : `: use ${example}`
   throw new TypeError(
-    `The name of a ${subject} must be a text of 1 to ${MAX_NAME} characters, got ${describe(name)}${example === undefined ? '' : `: use ${example}`}`,
+    `The name of a ${subject} must be a text of 1 to ${MAX_NAME} characters, got ${got}${use}`,
   )
 }

@@ -148,7 +148,7 @@ export async function runRecorded<T extends StepOutput>(
     // The work of an earlier attempt returned it.
     return recorded.output as T
   }
-  journal.requireStep()
+  journal.beginStep()
   const others = journal.inFlight
   const leave = journal.enter()
   try {

@@ -23,6 +23,7 @@ import { delegate } from './delegations.js'
 import type { Follower } from './follower.js'
 import { beginAgain, continuedEntry } from './continuation.js'
 import { Journal } from './journal.js'
+import { requireName } from './names.js'
 import { OpenDelegations } from './open-delegations.js'
 import type { OpenTurn } from './open-turn.js'
 import { Questions, type TurnHost } from './questions.js'
@@ -240,13 +241,14 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
 
   readonly waitFor: Run<P>['waitFor'] = (name, options = {}) => this.#made.waits.waitFor(name, options)
 
-  readonly now = (): number => this.#value('now', () => this.#context.settings.clock.now())
+  readonly now = (): number => this.#made.journal.value('now', () => this.#context.settings.clock.now())
 
-  readonly random = (): number => this.#value('random', platformRandom)
+  readonly random = (): number => this.#made.journal.value('random', platformRandom)
 
-  readonly uuid = (): string => this.#value('uuid', randomId)
+  readonly uuid = (): string => this.#made.journal.value('uuid', randomId)
 
   readonly changed = (name: string): boolean => {
+    requireName('change', name)
     const { changes, journal } = this.#made
     const known = changes.get(name)
     if (known !== undefined) return known
@@ -385,16 +387,5 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     const key = `${encodeURIComponent(taskId)}/${label}`
     if (round !== undefined) return `${key}@${place}.${round}`
     return place > 0 ? `${key}@${place}` : key
-  }
-
-  #value<T extends string | number>(name: string, make: () => T): T {
-    const { journal } = this.#made
-    const label = journal.nameOf('value', name)
-    const recorded = journal.pass('value', label)
-    // An earlier call of `make` returned it.
-    if (recorded !== undefined) return recorded.value as T
-    const value = make()
-    journal.record({ kind: 'value', name: label, value })
-    return value
   }
 }

@@ -96,14 +96,18 @@ export class Waits {
     return observed(this.#waitFor(name, schema))
   }
 
-  /** A signal has come. */
+  /** A signal has come. Waits whose signal cannot be recorded reject. */
   onSignal(): void {
     for (const wait of this.#open) {
-      const value =
-        wait.label === undefined ? undefined : this.#receive(wait.label, this.#host.journal.inFlight - 1)
-      if (value === undefined) continue
+      if (wait.label === undefined) continue
+      try {
+        const value = this.#receive(wait.label, this.#host.journal.inFlight - 1)
+        if (value === undefined) continue
+        wait.receive?.(value)
+      } catch (error) {
+        wait.reject(error as Error)
+      }
       this.#open.delete(wait)
-      wait.receive?.(value)
     }
   }
 
@@ -129,7 +133,8 @@ export class Waits {
     if (begun === undefined)
       journal.record({ kind: 'sleep', name: label, dueAt: new Date(dueAt).toISOString() })
     const timers = isLocal ? withKeepAlive(clock) : clock
-    if (dueAt > clock.now())
+    // The clock may have been set back when the timer fires.
+    while (dueAt > clock.now())
       await this.#until((wake) => ({ dueAt, stop: scheduleAt(timers, dueAt, () => wake(undefined)) }))
     journal.record({ kind: 'wake', name: label })
   }

@@ -1,5 +1,5 @@
 /** Turns that end their history and begin again: `run.continueAs`. */
-import type { HistoryEntry } from 'a2a-tasks'
+import { A2AError, type HistoryEntry } from 'a2a-tasks'
 import type { Run } from 'a2a-tasks/server'
 import { textOf } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
@@ -100,6 +100,31 @@ describe.each(MANAGERS)('over %s', (_, open) => {
         'TypeError: A message of a run must be a text, or an object with parts, got a number; ' +
         'InvalidParamsError: input.parts must not be empty',
       'fine',
+    ])
+  })
+
+  test('an input that is not JSON is refused with its path, and the turn goes on', async () => {
+    const { say, reaches } = await agent(open, async (run) => {
+      if (run.text === 'next') return 'went on'
+      const cycle: Record<string, unknown> = { text: 'x' }
+      cycle['metadata'] = cycle
+      for (const part of [{ data: 1n }, { data: [NaN] }, { data: new Date(0) }, { data: () => 1 }, cycle]) {
+        try {
+          await run.continueAs({ parts: [part as never] })
+        } catch (error) {
+          if (A2AError.is(error, 'LEASE_LOST')) throw error
+          run.artifact((error as Error).message.replace(/(\.metadata)+/, ''))
+        }
+      }
+      return await run.continueAs('next')
+    })
+    expect(textsOf(await reaches(await say('go'), 'completed'))).toEqual([
+      'input.parts[0].data must be JSON, got a BigInt',
+      'input.parts[0].data[0] must be JSON, got NaN',
+      'input.parts[0].data must be JSON, got an instance of Date',
+      'input.parts[0].data must be JSON, got a function',
+      expect.stringMatching('nested deeper than maxDepth'),
+      'went on',
     ])
   })
 

@@ -1,9 +1,27 @@
 /** Limits of the history of one turn. */
+import { A2AError } from 'a2a-tasks'
 import { textOf, type Execute, type Run } from 'a2a-tasks/server'
 import { testDurable } from 'a2a-tasks/testing'
 import { describe, expect, test } from 'vitest'
 import { gate } from '../spec/support/agent.js'
 import { agent, MANAGERS, textsOf } from './support/managers.js'
+
+/** The codes of the errors with which promises were rejected. */
+function reasonsOf(results: readonly PromiseSettledResult<unknown>[]): string {
+  return results.map((each) => (each.status === 'fulfilled' ? 'none' : codeOf(each.reason))).join()
+}
+
+function refused(error: unknown): void {
+  if (A2AError.is(error)) throw error
+}
+
+function messageOf(error: unknown): string {
+  return (error as Error).message
+}
+
+function codeOf(error: unknown): string {
+  return A2AError.is(error) ? error.code : String(error)
+}
 
 describe.each(MANAGERS)('over %s', (_, open) => {
   test('a turn has at most limits.maxSteps steps, those of earlier attempts included', async () => {
@@ -22,10 +40,34 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     expect(errors.at(-1)).toMatchObject({
       error: {
         code: 'LIMIT_EXCEEDED',
-        message: 'Steps of the turn (4) exceed limits.maxSteps (3)',
+        message:
+          'Steps of the turn (4) exceed limits.maxSteps (3): end the turn, or go on with run.continueAs()',
         data: { limit: 'limits.maxSteps', max: 3, actual: 4 },
       },
     })
+  })
+
+  test('steps in parallel count when they begin, and those that began are recorded', async () => {
+    const { say, reaches, kinds } = await agent(
+      open,
+      async (run) => {
+        if (run.text === 'next round') return await run.step('s', () => 'went on')
+        const begun: number[] = []
+        const work = (n: number) => (): Promise<number> => Promise.resolve(begun.push(n))
+        run.artifact(reasonsOf(await Promise.allSettled([1, 2, 3, 4].map((n) => run.step('s', work(n))))))
+        run.artifact(`${begun.join()}; ${await run.sleep('s', { ms: 1 }).then(String, codeOf)}`)
+        return await run.continueAs('next round')
+      },
+      { limits: { maxSteps: 2 } },
+    )
+    const id = await say('go')
+    const refused = 'LIMIT_EXCEEDED'
+    expect(textsOf(await reaches(id, 'completed'))).toEqual([
+      `none,none,${refused},${refused}`,
+      `1,2; ${refused}`,
+      'went on',
+    ])
+    expect((await kinds(id)).filter((kind) => kind === 'step').length).toBeLessThanOrEqual(3)
   })
 
   test('another turn of the task has as many again', async () => {
@@ -56,6 +98,83 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     await reaches(id, 'failed')
     expect(await kinds(id)).toEqual(['turn', 'step', 'step', 'failure'])
     expect(errors).toMatchObject([{ error: { code: 'LIMIT_EXCEEDED', data: { max: 1_000 } } }])
+  })
+
+  const ENTRIES: Readonly<Record<string, (run: Run) => unknown>> = {
+    step: (run) => run.step('a', () => 'ü'),
+    'failed step': (run) => run.step('a', () => Promise.reject(new Error('No'))).catch(refused),
+    'parallel steps': async (run) => {
+      const both = await Promise.allSettled([run.step('a', () => 1), run.step('b', () => 2)])
+      for (const each of both) if (each.status === 'rejected') throw each.reason as Error
+    },
+    sleep: (run) => run.sleep('a', { ms: 5 }),
+    question: (run) => run.requireInput('Which?'),
+    signal: (run) => run.waitFor('a'),
+    now: (run) => run.now(),
+    uuid: (run) => run.uuid(),
+    changed: (run) => run.changed('a'),
+  }
+
+  test.each(Object.entries(ENTRIES))(
+    'a history of exactly limits.maxHistoryBytes fits, and one byte more does not: %s',
+    async (kind, record) => {
+      const within = async (maxHistoryBytes: number): Promise<{ text: string; bytes: number }> => {
+        const { say, reaches, tasks, history } = await agent(
+          open,
+          async (run) => {
+            if (run.text !== 'go') return 'went on'
+            const recorded = Promise.resolve(run).then(record)
+            run.artifact(await recorded.then(() => 'fits', codeOf))
+            // A TaskManager keeps the history of the last round only.
+            return maxHistoryBytes === 1_000 ? 'measured' : await run.continueAs('next round')
+          },
+          { limits: { maxHistoryBytes } },
+        )
+        const id = await say('go')
+        if (kind === 'question') {
+          await reaches(id, 'input-required')
+          await say('this', id)
+        }
+        if (kind === 'signal') await tasks.signal(id, 'a', 1)
+        const text = textsOf(await reaches(id, 'completed')).join()
+        const entries = (await history(id)).flatMap(({ entry }) =>
+          ['turn', 'signal', 'end'].includes(entry.kind) ? [] : [JSON.stringify(entry)],
+        )
+        return { text, bytes: Buffer.byteLength(entries.join('')) }
+      }
+      const { text, bytes } = await within(1_000)
+      expect(text).toBe('fits,measured')
+      expect((await within(bytes)).text).toBe('fits,went on')
+      expect((await within(bytes - 1)).text).toMatch('LIMIT_EXCEEDED,went on')
+    },
+  )
+
+  test('an output of exactly limits.maxStepBytes fits, and one byte more does not', async () => {
+    const { say, reaches } = await agent(
+      open,
+      async (run) => {
+        if (run.text !== 'go') return `${run.text.length}`
+        for (const length of [148, 149])
+          run.artifact(await run.step('s', () => 'x'.repeat(length)).catch(messageOf))
+        // An input is a message, of 58 bytes beside its text.
+        for (const length of [93, 92]) {
+          try {
+            await run.continueAs('y'.repeat(length))
+          } catch (error) {
+            if (A2AError.is(error, 'LEASE_LOST')) throw error
+            run.artifact(messageOf(error))
+          }
+        }
+      },
+      { limits: { maxStepBytes: 150 } },
+    )
+    const id = await say('go')
+    expect(textsOf(await reaches(id, 'completed'))).toEqual([
+      'x'.repeat(148),
+      `Output of step ${id}/s#2 size (151 bytes) exceeds limits.maxStepBytes (150 bytes)`,
+      'Input of run.continueAs() size (151 bytes) exceeds limits.maxStepBytes (150 bytes)',
+      '92',
+    ])
   })
 
   test('a question whose answer the history has no room for fails', async () => {
@@ -144,6 +263,19 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     opened.open()
     expect(textsOf(await reaches(id, 'completed'))).toEqual([expect.stringContaining('maxHistoryBytes')])
     expect(read).toEqual(['go', 'one', 'two'])
+  })
+
+  test('a wait whose signal the history has no room for rejects, and the turn can end', async () => {
+    const { say, reaches, tasks } = await agent(
+      open,
+      (run) => Promise.allSettled([run.waitFor('large'), run.waitFor('small')]).then(reasonsOf),
+      { limits: { maxHistoryBytes: 1_000 } },
+    )
+    const id = await say('go')
+    await reaches(id, 'working')
+    await tasks.signal(id, 'large', 'x'.repeat(1_000))
+    await tasks.signal(id, 'small')
+    expect(textsOf(await reaches(id, 'completed'))).toEqual(['LIMIT_EXCEEDED,LIMIT_EXCEEDED'])
   })
 })
 
