@@ -29,7 +29,7 @@ function world(options: Partial<DurableTaskManagerOptions> = {}, count = 1): Wor
       asked.push(step)
       return faults.before?.(step, args)
     },
-    after: (...told) => faults.after?.(...told),
+    after: (...args) => faults.after?.(...args),
   })
   return { ...replicas(count, { ...options, store }, clock), inner, faults, asked }
 }

@@ -136,7 +136,7 @@ describe('the span of a task that its process no longer holds', () => {
       throw new Error('Dead')
     }
     await inSpan('unrelated', async () => await pass(clock, 60_000))
-    expect(there.told).toMatchObject([{ orphan: { id } }])
+    expect(there.calls).toMatchObject([{ orphan: { id } }])
     there.leased.patchTask(id, { state: 'rejected' })
     await there.leased.stored(id)
     expect(parentOf(span('there.task.execute'))).toBeUndefined()

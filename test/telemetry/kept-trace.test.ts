@@ -34,7 +34,7 @@ it('the trace of a task is continued by the process that recovers it, and so is 
     throw new Error('Dead')
   }
   await inSpan('unrelated', async () => await pass(clock, 60_000))
-  expect(there.told).toMatchObject([{ orphan: { id } }])
+  expect(there.calls).toMatchObject([{ orphan: { id } }])
   there.leased.patchTask(id, { state: 'rejected' })
   await there.leased.stored(id)
   expect(parentOf(span('there.task.execute'))).toBe(idOf(span('request')))
