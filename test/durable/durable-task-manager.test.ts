@@ -273,11 +273,11 @@ describe('destroying', () => {
       ...[a.appendArtifact('x', {}), a.addMessage('x', says('?')), a.events('x'), a.waitFor('x')],
       ...[a.signalOf('x'), a.subscribe('x').next(), a.listTasks(), a.pageTasks(), a.countTasks(), a.size()],
       ...[a.snapshot(), a.restore([]), a.prune(), a.documents.documents(key, 'kind')],
-      ...[a.documents.allDocuments('kind', undefined, 1), a.lease(LISTENER).take('x')],
+      ...[a.documents.allDocuments('kind', undefined, 1), a.lease(LISTENER).acquire('x')],
       ...[a.documents.putDocument(document, 0), a.documents.deleteDocument(document)],
     ]
     for (const call of calls) expect(await rejection(call)).toMatchObject({ code: 'MANAGER_DESTROYED' })
-    expect(await rejection(leased.take('x'))).toMatchObject({ code: 'UNAVAILABLE' })
+    expect(await rejection(leased.acquire('x'))).toMatchObject({ code: 'UNAVAILABLE' })
     expect(() => a.lease(LISTENER).createTask({ skill: 'test' })).toThrow('destroyed')
     expect(a.lastSeen('x')).toBeUndefined()
     expect(clock.pending).toBe(0)

@@ -74,12 +74,12 @@ describe('recover: fail', () => {
     await pass(clock, 60_000)
     expect((await b.getTask('x'))?.state).toBe('input-required')
     expect(await store.orphans(10)).toEqual([])
-    expect(await worker(b).leased.take('x')).toMatchObject({ type: 'taken' })
+    expect(await worker(b).leased.acquire('x')).toMatchObject({ type: 'acquired' })
   })
 
   test('does not release a task that was answered at the last moment', async () => {
     const { clock, store, dead, b, faults } = await crash(begin('x', 'working', 'input-required'), FAIL)
-    const grant = await dead.leased.take('x')
+    const grant = await dead.leased.acquire('x')
     let isSent: boolean | undefined
     faults.before = async (step) => {
       if (step !== 'release' || isSent !== undefined) return

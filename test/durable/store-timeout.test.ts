@@ -140,7 +140,7 @@ describe('a step that is not answered', () => {
       const { a, faults, clock } = world()
       const { id } = await a.createTask({ skill: 'test' })
       const leased = a.lease(LISTENER)
-      await leased.take(id)
+      await leased.acquire(id)
       faults.before = (step) => (step === name || name === 'all' ? NEVER : undefined)
       const before = ['MANAGER_DESTROYED', 'STORE_FAILED']
       const waited = fateOf(a.waitFor(id))

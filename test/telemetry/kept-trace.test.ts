@@ -63,7 +63,7 @@ it.each(Object.keys(STORES))(
     here.leased.patchTask(id, { state: 'input-required' })
     await here.leased.release(id)
     await expect.poll(() => b.documents.documents({ id, createdAt }, 'trace')).toHaveLength(1)
-    await inSpan('answer', async () => await there.leased.take(id))
+    await inSpan('answer', async () => await there.leased.acquire(id))
     await b.documents.documents({ id, createdAt }, 'trace')
     there.leased.patchTask(id, { state: 'rejected' })
     await there.leased.stored(id)

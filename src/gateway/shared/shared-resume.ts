@@ -146,17 +146,17 @@ export class SharedResumer {
     const { sharedTurns, workers, turns, settings } = this.#parts
     const { id: taskId } = before
     const leased = workers.of(target.agent.id)
-    const taking = await leased.take(taskId, toNote(messageId)).catch((error: unknown) => {
+    const acquired = await leased.acquire(taskId, toNote(messageId)).catch((error: unknown) => {
       if (A2AError.is(error, 'TASK_TERMINAL')) return undefined
       throw error
     })
-    if (taking === undefined) {
+    if (acquired === undefined) {
       // The task ended here during the request.
       if (!isTerminalUpdate(known)) await cancelAt(settings, target.agent, target.provider, taskId, ref)
       return
     }
-    if (taking.type === 'elsewhere' || turns.has(taskId) || sharedTurns.holds(taskId)) return
-    if (taking.task.generation !== before.generation) {
+    if (acquired.type === 'elsewhere' || turns.has(taskId) || sharedTurns.holds(taskId)) return
+    if (acquired.task.generation !== before.generation) {
       await sharedTurns.letGo(taskId, leased)
       return
     }

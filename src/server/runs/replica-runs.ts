@@ -7,7 +7,7 @@ import { A2AError } from '../../core/errors.js'
 import { isSignal, type TaskEvent } from '../../core/events.js'
 import type { JsonValue } from '../../core/json-types.js'
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
-import type { LeasedTasks, LeasedTasksListener, SharedTasks, Taking } from '../../core/managers.js'
+import type { AcquireResult, LeasedTasks, LeasedTasksListener, SharedTasks } from '../../core/managers.js'
 import { isOwnedBy, type OwnerFilter } from '../../core/queries.js'
 import type { Message, TaskSnapshot } from '../../core/task.js'
 import { settleWithin } from '../../runtime/shutdown.js'
@@ -214,8 +214,8 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
       return { accepted: acceptedAgain(this.#host.registry, task), stored: undefined }
     }
     requireAcceptsMessage(task, request)
-    const taking = await this.tasks.take(taskId, toNote(incoming, task.messages.length))
-    const isHere = taking.type === 'taken'
+    const acquired = await this.tasks.acquire(taskId, toNote(incoming, task.messages.length))
+    const isHere = acquired.type === 'acquired'
     if (isHere && request.ifGeneration === undefined) return undefined
     const { contextId, state } = task
     const message = { ...request.message, contextId }
@@ -223,15 +223,19 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
     if (isWorking) policyFor(this.#settings.onFollowUp, message, task)
     const queued = { ...incoming, request: { ...request, message } }
     const isSent = isHere
-      ? await this.#sendHere(task, taking, queued)
-      : await this.#sendElsewhere(task, taking, queued)
+      ? await this.#sendHere(task, acquired, queued)
+      : await this.#sendElsewhere(task, acquired, queued)
     if (!isSent) return undefined
     // If the process that holds the task dies, the task itself shows it.
     const broken = new Promise<never>(() => undefined)
     return { accepted: { type: 'task', taskId, opening: undefined, broken }, stored: undefined }
   }
 
-  async #sendHere(task: TaskSnapshot, { leaseId }: Taking, queued: QueuedMessage<P>): Promise<boolean> {
+  async #sendHere(
+    task: TaskSnapshot,
+    { leaseId }: AcquireResult,
+    queued: QueuedMessage<P>,
+  ): Promise<boolean> {
     this.#inFlight.set(task.id, queued)
     try {
       return await this.tasks.send(task, leaseId, queued.request.message)
@@ -240,7 +244,11 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
     }
   }
 
-  async #sendElsewhere(task: TaskSnapshot, { leaseId }: Taking, queued: QueuedMessage<P>): Promise<boolean> {
+  async #sendElsewhere(
+    task: TaskSnapshot,
+    { leaseId }: AcquireResult,
+    queued: QueuedMessage<P>,
+  ): Promise<boolean> {
     const { message } = queued.request
     const isNoted = await this.#notes.put(task, queued)
     try {

@@ -20,7 +20,7 @@ async function waiting(options = {}): Promise<Workers & { id: string }> {
 /** Sends under the lease that the task has by now. */
 async function send({ b, there }: Workers, id: string, text: string): Promise<boolean> {
   const seen = await b.peekTask(id)
-  const acquired = await there.leased.take(id)
+  const acquired = await there.leased.acquire(id)
   if (seen === null || acquired.type !== 'elsewhere') throw new Error('It should be held elsewhere')
   return await there.leased.send(seen, acquired.leaseId, says(text))
 }
@@ -39,11 +39,11 @@ describe('what is sent under a lease', () => {
     const { here, id, faults } = all
     const { opened, open } = gate()
     faults.after = (step) => (step === 'acquire' ? opened : undefined)
-    const acquiring = here.leased.take(id)
+    const acquiring = here.leased.acquire(id)
     await turn()
     expect(await send(all, id, 'during')).toBe(true)
     open()
-    expect(await acquiring).toMatchObject({ type: 'taken', task: { state: 'working' } })
+    expect(await acquiring).toMatchObject({ type: 'acquired', task: { state: 'working' } })
     expect(receivedTexts(here)).toEqual(['during'])
     expect(textsOf(here.leased.peekTask(id))).toEqual(['before', 'during'])
     await send(all, id, 'after')
@@ -56,7 +56,7 @@ describe('what is sent under a lease', () => {
     const { a, here, id, faults } = all
     const { opened, open } = gate()
     faults.after = (step) => (step === 'acquire' ? opened : undefined)
-    const acquiring = here.leased.take(id)
+    const acquiring = here.leased.acquire(id)
     await turn()
     expect(await send(all, id, 'during')).toBe(true)
     expect(textsOf(await a.getTask(id))).toEqual(['before', 'during'])
@@ -75,9 +75,9 @@ describe('what is sent under a lease', () => {
       isFirst = false
       return opened
     }
-    const acquiring = here.leased.take(id)
+    const acquiring = here.leased.acquire(id)
     await turn()
-    const { leaseId } = await other.leased.take(id)
+    const { leaseId } = await other.leased.acquire(id)
     const seen = (await a.peekTask(id)) as TaskSnapshot
     expect(await other.leased.send(seen, leaseId, says('during'))).toBe(true)
     open()
@@ -90,11 +90,11 @@ describe('what is sent under a lease', () => {
     const all = await waiting(LONG)
     const { here, id, faults, clock } = all
     faults.after = lostOnce('acquire')
-    const acquiring = here.leased.take(id)
+    const acquiring = here.leased.acquire(id)
     await turn()
     expect(await send(all, id, 'during')).toBe(true)
     await pass(clock, 1_000)
-    expect(await acquiring).toMatchObject({ type: 'taken' })
+    expect(await acquiring).toMatchObject({ type: 'acquired' })
     expect(receivedTexts(here)).toEqual(['during'])
   })
 
@@ -104,14 +104,14 @@ describe('what is sent under a lease', () => {
     await a.getTask(id)
     const { opened, open } = gate()
     faults.before = (step) => (step === 'acquire' ? opened : undefined)
-    const acquiring = here.leased.take(id)
+    const acquiring = here.leased.acquire(id)
     await turn()
-    const taken = await there.leased.take(id)
+    const taken = await there.leased.acquire(id)
     await there.leased.send((await b.peekTask(id)) as TaskSnapshot, taken.leaseId, says('for others'))
     there.leased.patchTask(id, { state: 'input-required' })
     expect(await there.leased.release(id)).toBe(true)
     open()
-    expect(await acquiring).toMatchObject({ type: 'taken', task: { state: 'input-required' } })
+    expect(await acquiring).toMatchObject({ type: 'acquired', task: { state: 'input-required' } })
     expect(here.calls).toEqual([])
   })
 })
@@ -122,7 +122,7 @@ describe('a take that fails after all', () => {
     const { here, id, faults, clock, b } = all
     const { opened, open } = gate()
     faults.after = (step) => (step === 'acquire' ? opened : undefined)
-    const acquiring = rejection(here.leased.take(id))
+    const acquiring = rejection(here.leased.acquire(id))
     await turn()
     expect(await send(all, id, 'during')).toBe(true)
     void here.leased.close()
@@ -137,9 +137,9 @@ describe('a take that fails after all', () => {
     faults.after = (step) => {
       if (step === 'acquire') throw new Error('Lost')
     }
-    const acquiring = rejection(here.leased.take(id))
+    const acquiring = rejection(here.leased.acquire(id))
     await pass(clock, 12_000)
     expect(await acquiring).toMatchObject({ code: 'STORE_FAILED' })
-    expect(await there.leased.take(id)).toMatchObject({ type: 'taken' })
+    expect(await there.leased.acquire(id)).toMatchObject({ type: 'acquired' })
   })
 })

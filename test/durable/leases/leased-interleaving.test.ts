@@ -38,7 +38,7 @@ test('the holder receives every change of others once, and each of its own is st
       const signal = leased.signalOf('x')
       begin(() => leased.stored('x'))
       await end()
-      const acquired = await leased.take('x')
+      const acquired = await leased.acquire('x')
 
       const own = new Set<string>()
       const sent: { mark: string; isStored: unknown }[] = []

@@ -45,7 +45,7 @@ describe('a task that is held', () => {
       await leased.stored(id)
       expect(await leased.release(id)).toBe(true)
       if (!expectNone) continue
-      expect(await leased.take(id)).toMatchObject({ type: 'taken', task: { id } })
+      expect(await leased.acquire(id)).toMatchObject({ type: 'acquired', task: { id } })
       expect(await leased.release(id)).toBe(true)
     }
   })
@@ -111,7 +111,7 @@ describe('an id', () => {
     expect(here.leased.peekTask('x')).toBeNull()
     // Later calls reject with it, too, until the id is held here again.
     expect(await rejection(here.leased.stored('x'))).toBe(reason)
-    expect(await here.leased.take('x')).toMatchObject({ type: 'taken', task: { skill: 'first' } })
+    expect(await here.leased.acquire('x')).toMatchObject({ type: 'acquired', task: { skill: 'first' } })
     await here.leased.stored('x')
     expect(there.calls).toEqual([])
   })
@@ -218,7 +218,7 @@ describe('what others do', () => {
     leased.patchTask(id, { state: 'working' })
     await leased.stored(id)
     const seen = await b.peekTask(id)
-    const acquired = await there.leased.take(id)
+    const acquired = await there.leased.acquire(id)
     if (seen === null || acquired.type !== 'elsewhere') throw new Error('It should be held elsewhere')
     expect(await there.leased.send(seen, acquired.leaseId, says('by the way'))).toBe(true)
     leased.addMessage(id, { role: 'agent', parts: [{ text: 'Which one?' }] })
@@ -336,7 +336,7 @@ describe('finish', () => {
       if (step === 'renew') throw new Error('Paused')
     }
     await pass(clock, 30_000)
-    expect(await there.leased.take(id)).toMatchObject({ type: 'taken' })
+    expect(await there.leased.acquire(id)).toMatchObject({ type: 'acquired' })
     const reason = await rejection(here.leased.finish(id, { state: 'rejected' }))
     expect(reason).toMatchObject({ code: 'LEASE_LOST', data: { taskId: id } })
     expect(here.calls).toEqual([{ lost: id, reason }])

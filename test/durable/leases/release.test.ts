@@ -73,13 +73,13 @@ describe('while a lease is given back', () => {
       return step === 'release' ? opened : undefined
     }
     const released = [here.leased.release(id), here.leased.release(id)]
-    const acquiring = here.leased.take(id)
+    const acquiring = here.leased.acquire(id)
     await turn()
     open()
     expect(await Promise.all(released)).toEqual([true, true])
     expect(releases).toBe(1)
     const { type, leaseId } = await acquiring
-    expect(type).toBe('taken')
+    expect(type).toBe('acquired')
     const [key] = await store.heads([id])
     if (key === undefined) throw new Error('No task')
     expect(await store.renew([{ key, id: leaseId }], 1_000)).toEqual([leaseId])

@@ -106,7 +106,7 @@ describe('a task that kills each process that works on it', () => {
       all.clock.advance(31_000)
       const own = { ...RESTART, store: all.store, maxRestarts: 1, sweepIntervalMs: false } as const
       const dead = worker(replicas(1, own, new ManualClock()).a)
-      await dead.leased.take('x', { other: true })
+      await dead.leased.acquire('x', { other: true })
       expect(orphans(dead)).toEqual([{ first: true }])
       dead.leased.recordHistory('x', [{ kind: 'step', name, attempts: 1 }])
       await dead.leased.stored('x')
@@ -149,7 +149,7 @@ describe('setNote', () => {
       'acquire',
       'release',
     ])
-    expect(await there.leased.take(id)).toMatchObject({ type: 'taken' })
+    expect(await there.leased.acquire(id)).toMatchObject({ type: 'acquired' })
   })
 
   test('that cannot be stored is reported to onError, and the one before it stays', async () => {
@@ -172,7 +172,7 @@ describe('setNote', () => {
       if (step === 'renew') throw new Error('Paused')
     }
     clock.advance(31_000)
-    expect(await there.leased.take(id)).toMatchObject({ type: 'taken' })
+    expect(await there.leased.acquire(id)).toMatchObject({ type: 'acquired' })
     faults.before = undefined
     here.leased.setNote(id, 'late')
     await turn()
@@ -186,7 +186,7 @@ describe('setNote', () => {
       if (step === 'renew') throw new Error('Paused')
     }
     clock.advance(31_000)
-    await there.leased.take(id)
+    await there.leased.acquire(id)
     there.leased.patchTask(id, { state: 'working' })
     there.leased.patchTask(id, { state: 'input-required' })
     expect(await there.leased.release(id)).toBe(true)
@@ -194,7 +194,7 @@ describe('setNote', () => {
     here.leased.setNote(id, 'late')
     await turn()
     expect(here.calls.at(-1)).toMatchObject({ lost: id, reason: { code: 'LEASE_LOST' } })
-    expect(await there.leased.take(id)).toMatchObject({ type: 'taken' })
+    expect(await there.leased.acquire(id)).toMatchObject({ type: 'acquired' })
   })
 
   test('of a task that has ended does nothing', async () => {
@@ -271,7 +271,7 @@ describe('an orphan', () => {
     const { a, b, clock } = await leftBy('gateway')
     const recovered: string[] = []
     const handler = a.lease(listener(recovered, 'handler', () => true))
-    const acquired = await handler.take('x', 'another note')
+    const acquired = await handler.acquire('x', 'another note')
     expect(acquired).toMatchObject({ type: 'elsewhere' })
     const seen = await a.peekTask('x')
     expect(seen && (await handler.send(seen, acquired.leaseId, says('hello')))).toBe(true)
