@@ -13,6 +13,7 @@ export default tseslint.config(
     rules: {
       'max-lines': ['error', 400],
       'max-lines-per-function': ['error', 60],
+      complexity: ['error', 15],
       'no-console': 'error',
       // Declarations name an interface, and repeat what any other type stands for.
       '@typescript-eslint/no-empty-object-type': ['error', { allowInterfaces: 'with-single-extends' }],
@@ -35,6 +36,16 @@ export default tseslint.config(
     files: ['**/*.{js,mjs,cjs}'],
     ...tseslint.configs.disableTypeChecked,
   },
+  {
+    // Each is one decision whose parts make sense only together and in this order.
+    files: [
+      'src/client/connection/connection.ts',
+      'src/server/runs/follow-up.ts',
+      'src/server/runs/lease-scheduler.ts',
+      'src/server/runs/run-manager.ts',
+    ],
+    rules: { complexity: ['error', 20] },
+  },
   { files: ['**/*.cjs'], rules: { '@typescript-eslint/no-require-imports': 'off' } },
   {
     files: ['test/**', 'examples/**'],
@@ -43,6 +54,8 @@ export default tseslint.config(
       'max-lines': ['error', 500],
       // A describe block is a chapter, not a function.
       'max-lines-per-function': 'off',
+      // A random history chooses among many steps in one place.
+      complexity: ['error', 20],
     },
   },
 )

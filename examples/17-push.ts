@@ -9,7 +9,7 @@ import { toNodeListener } from 'a2a-tasks/server/node'
 
 // The receiver: it checks the token, and ignores a delivery that it already has.
 const token = crypto.randomUUID()
-const story: string[] = []
+const received: string[] = []
 const seen = new Set<string>()
 let failures = 2
 let end = (): void => {}
@@ -22,9 +22,9 @@ async function receive(request: Request): Promise<Response> {
     const isNew = !seen.has(`${taskId} ${id}`)
     seen.add(`${taskId} ${id}`)
     if (isNew) {
-      if (event.type === 'artifact') story.push(textOf(event.artifact))
-      else if (event.type !== 'message') story.push(event.type === 'task' ? event.task.state : event.state)
-      if (story.at(-1) === 'completed') end()
+      if (event.type === 'artifact') received.push(textOf(event.artifact))
+      else if (event.type !== 'message') received.push(event.type === 'task' ? event.task.state : event.state)
+      if (received.at(-1) === 'completed') end()
     }
     return new Response(null, { status: 204 })
   } catch (error) {
@@ -61,7 +61,7 @@ await agent.createPushConfig(taskId, { url: hookUrl, token })
 await agent.send({ parts: [{ text: 'Rome' }], taskId }, { returnImmediately: true })
 
 await ended
-assert.deepEqual(story, ['input-required', 'working', 'Sun in Rome', 'completed'])
+assert.deepEqual(received, ['input-required', 'working', 'Sun in Rome', 'completed'])
 
 // A request without the right token is refused.
 const headers = { 'content-type': 'application/json', 'x-a2a-notification-token': 'a guess' }

@@ -4,7 +4,7 @@
  * @module
  */
 import type * as jose from 'jose'
-import { A2AError, invalidParams } from '../core/errors.js'
+import { A2AError, invalidParams, missingPackage } from '../core/errors.js'
 import { AgentCardSchema, type AgentCard, type AgentCardSignature } from '../schemas/agent-card.js'
 import { check } from '../wire/check.js'
 import { canonicalizeAgentCard, canonicalizeStripped } from './canonical.js'
@@ -287,11 +287,6 @@ async function loadJose(): Promise<Jose> {
   try {
     return await import('jose')
   } catch (cause) {
-    throw new A2AError(
-      'UNSUPPORTED_OPERATION',
-      'Signatures of agent cards need jose: npm install jose',
-      { operation: 'signatures of agent cards' },
-      { cause },
-    )
+    throw missingPackage('Signatures of agent cards need jose', 'jose', 'signatures of agent cards', cause)
   }
 }

@@ -54,12 +54,7 @@ export async function checkAgent(url, options = {}) {
     onResult = () => {},
   } = options
   const { json: card } = await readCard(url)
-  const found = interfacesOf(card, origin)
-  const interfaces = found.filter(({ name }) => only === undefined || only.includes(name))
-  if (interfaces.length === 0) {
-    throw new Error('The card offers no JSONRPC or HTTP+JSON of A2A 1.0 or 0.3 that is to be checked')
-  }
-  const targets = interfaces.map((each) => new Target(each, { headers, webhook }))
+  const targets = checkedInterfaces(card, origin, only).map((each) => new Target(each, { headers, webhook }))
   const results = []
   const add = (result) => {
     results.push(result)
@@ -77,6 +72,14 @@ export async function checkAgent(url, options = {}) {
     }
   }
   return { interfaces: targets.map(({ name }) => name), ...withKnown(results, known) }
+}
+
+/** The interfaces of the card that are to be checked. */
+function checkedInterfaces(card, origin, only) {
+  const found = interfacesOf(card, origin)
+  const interfaces = found.filter(({ name }) => only === undefined || only.includes(name))
+  if (interfaces.length > 0) return interfaces
+  throw new Error('The card offers no JSONRPC or HTTP+JSON of A2A 1.0 or 0.3 that is to be checked')
 }
 
 /** A file of known failures: a list of `{ check, interface?, reason, spec? }`. */

@@ -207,6 +207,16 @@ export function invalidAnswer(reason: string, cause?: unknown): A2AError<'INVALI
   )
 }
 
+/** An optional package is not installed. `needs` says what needs it. */
+export function missingPackage(
+  needs: string,
+  name: string,
+  operation: string,
+  cause: unknown,
+): A2AError<'UNSUPPORTED_OPERATION'> {
+  return new A2AError('UNSUPPORTED_OPERATION', `${needs}: npm install ${name}`, { operation }, { cause })
+}
+
 /** The reason why a manager removed a task that had not ended. */
 export type RemovalCode = 'TASK_EXPIRED' | 'MANAGER_DESTROYED'
 

@@ -249,11 +249,11 @@ export interface TasksObserver<S extends string = TaskState> {
 }
 
 /**
- * The result of {@link LeasedTasks.take}. `'taken'`: this process holds the lease. `'elsewhere'`: another process does, and
- * `leaseId` is its lease.
+ * The result of {@link LeasedTasks.acquire}. `'acquired'`: this process holds the lease. `'elsewhere'`: another process
+ * does, and `leaseId` is its lease.
  */
-export type Taking<S extends string = TaskState> =
-  | { readonly type: 'taken'; readonly task: TaskSnapshot<S>; readonly leaseId: string }
+export type AcquireResult<S extends string = TaskState> =
+  | { readonly type: 'acquired'; readonly task: TaskSnapshot<S>; readonly leaseId: string }
   | { readonly type: 'elsewhere'; readonly leaseId: string }
 
 /** Receives what happens to leased tasks from outside. What a method throws becomes an uncaught error. */
@@ -348,14 +348,14 @@ export interface LeasedTasks<S extends string = TaskState> extends SyncTasks<S> 
 
   /**
    * Acquires the lease of a task that no process holds. A task whose holder has died is recovered first: `onOrphan` is
-   * called before this resolves, or the task has failed. Resolves to `taken` when this process holds the task already.
+   * called before this resolves, or the task has failed. Resolves to `acquired` when this process holds the task already.
    * `onNews` receives the messages that others send under the lease from the moment it is granted, perhaps before this
    * resolves.
    *
    * @param note - What a process that recovers the task needs to know.
    * @throws {A2AError} As a rejection: `TASK_NOT_FOUND`; `TASK_TERMINAL`; `STORE_FAILED`.
    */
-  take(taskId: string, note?: JsonValue): Promise<Taking<S>>
+  acquire(taskId: string, note?: JsonValue): Promise<AcquireResult<S>>
   /**
    * Adds a message to a task for the holder of the lease `leaseId` to answer, and resolves when it is stored. A task that
    * waits for input moves to `working`. The holder, this process or another, receives the message by `onNews`.
@@ -380,7 +380,7 @@ export interface LeasedTasks<S extends string = TaskState> extends SyncTasks<S> 
    * Releases the lease once every change is stored. While it does, changes throw `TASK_NOT_FOUND`.
    *
    * @param wakeInMs - The time after which a sweep of any process continues the work, as if this process had died then. Until
-   *   then no process holds the task, and {@link take} resolves to `elsewhere`.
+   *   then no process holds the task, and {@link acquire} resolves to `elsewhere`.
    * @returns `false` when another caller changed the task first: `onNews` has received the change, and this process still
    *   holds the task.
    */

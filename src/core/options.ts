@@ -172,10 +172,6 @@ export function toSettings<S extends string>(
     throw new TypeError('"clock" must have the methods now and schedule')
   }
   requireFunction('generateId', generateId)
-  // Without a lifecycle of the caller, S is TaskState, the default of every type that has it.
-  const lifecycle = options.lifecycle ?? (A2A_LIFECYCLE as Lifecycle<string> as Lifecycle<S>)
-  if (!isLifecycle(lifecycle)) throw new TypeError('"lifecycle" must be made by defineLifecycle()')
-  if (taskTimeoutMs !== undefined) requireFailure(lifecycle)
   return {
     maxTasks: requireBound('maxTasks', options.maxTasks ?? MAX_TASKS),
     expiryMs: requirePositive('expiryMs', options.expiryMs ?? DEFAULT_EXPIRY_MS),
@@ -185,10 +181,18 @@ export function toSettings<S extends string>(
     eventLogSize: requireBound('eventLogSize', options.eventLogSize ?? 1_000),
     feedSize: requireWhole('feedSize', options.feedSize ?? 0, 0),
     limits: toLimits(options.maxInputSize, options.limits ?? {}, where),
-    lifecycle,
+    lifecycle: toLifecycle(options),
     clock,
     generateId,
   }
+}
+
+function toLifecycle<S extends string>({ lifecycle, taskTimeoutMs }: TaskManagerOptions<S>): Lifecycle<S> {
+  // Without a lifecycle of the caller, S is TaskState, the default of every type that has it.
+  const own = lifecycle ?? (A2A_LIFECYCLE as Lifecycle<string> as Lifecycle<S>)
+  if (!isLifecycle(own)) throw new TypeError('"lifecycle" must be made by defineLifecycle()')
+  if (taskTimeoutMs !== undefined) requireFailure(own)
+  return own
 }
 
 function toLimits(maxInputSize: number | undefined, limits: LimitOptions, where: string): Limits {

@@ -185,15 +185,15 @@ export class Retention<S extends string> {
     if (whenFull === 'reject') return undefined
     const half = (unit === 'tasks' ? maxTasks : limits.total.maxBytes) / 2
     const held = this.#table.holdingOf(owner)[unit] + more
-    const ended = this.#table.firstOf('ended', unit)
-    const waiting = whenFull === 'evict' ? this.#table.firstOf('waiting', unit) : undefined
+    const firstEnded = this.#table.firstOf('ended', unit)
+    const ended = firstEnded?.task.owner === owner || held <= half ? firstEnded : undefined
+    if (whenFull !== 'evict') return ended
+    const waiting = this.#table.firstOf('waiting', unit)
     const most = waiting === undefined ? 0 : this.#table.holdingOf(waiting.task.owner)[unit]
     const mayGiveUp = most > 2 * held
     const isHoarded = mayGiveUp && most > half && ended?.task.owner !== waiting?.task.owner
-    const mayEvict = ended?.task.owner === owner || held <= half
-    if (ended !== undefined && mayEvict && !isHoarded) return ended
-    if (mayGiveUp || whenFull !== 'evict') return waiting
-    return this.#table.oldestOf('waiting', owner, changing)
+    if (ended !== undefined && !isHoarded) return ended
+    return mayGiveUp ? waiting : this.#table.oldestOf('waiting', owner, changing)
   }
 
   #hasEnded({ task }: TaskRecord<S>): boolean {

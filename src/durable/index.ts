@@ -5,9 +5,9 @@
  */
 export { DurableTaskManager } from './durable-task-manager.js'
 export type {
+  AcquireResult,
   LeasedTasks,
   LeasedTasksListener,
-  Taking,
   TaskDocuments,
   DocumentCursor,
   TaskDocument,

@@ -152,20 +152,8 @@ export function toSettings(options: InspectorOptions): Settings {
   requireFunctions(given, ['onAction', 'onError', 'traceUrl'])
   requireClock(clock)
   requireDelay('pollIntervalMs', pollIntervalMs, 10)
-  if ((tasks === undefined) === (client === undefined)) {
-    throw new TypeError('createInspector needs either "tasks" or "client"')
-  }
-  if (tasks !== undefined)
-    requireMethods('tasks', tasks, ['pageTasks', 'events', 'subscribe'], 'be a task manager')
-  if (client !== undefined) requireMethods('client', client, ['listTasks', 'getTask'], 'be an A2AClient')
-  if (handler !== undefined) {
-    if (client !== undefined)
-      throw new TypeError('"handler" cannot be used with "client", which sends messages itself')
-    requireFunction('handler.dispatch', (handler as Partial<InspectedHandler>).dispatch)
-    if (handler.tasks !== undefined && handler.tasks !== tasks) {
-      throw new TypeError('"handler" and "tasks" have different managers: pass tasks: handler.tasks')
-    }
-  }
+  requireSource(given)
+  if (handler !== undefined) requireHandler(handler, given)
   if (gateway !== undefined) requireGateway(gateway, tasks)
   return {
     authorize: given.authorize,
@@ -181,6 +169,28 @@ export function toSettings(options: InspectorOptions): Settings {
     traceUrl: given.traceUrl ?? (() => undefined),
     pollIntervalMs,
     clock,
+  }
+}
+
+type SourceOptions = Pick<InspectorOptions, 'tasks' | 'client'>
+
+/** @throws {TypeError} */
+function requireSource({ tasks, client }: SourceOptions): void {
+  if ((tasks === undefined) === (client === undefined)) {
+    throw new TypeError('createInspector needs either "tasks" or "client"')
+  }
+  if (tasks !== undefined)
+    requireMethods('tasks', tasks, ['pageTasks', 'events', 'subscribe'], 'be a task manager')
+  if (client !== undefined) requireMethods('client', client, ['listTasks', 'getTask'], 'be an A2AClient')
+}
+
+/** @throws {TypeError} */
+function requireHandler(handler: InspectedHandler, { tasks, client }: SourceOptions): void {
+  if (client !== undefined)
+    throw new TypeError('"handler" cannot be used with "client", which sends messages itself')
+  requireFunction('handler.dispatch', (handler as Partial<InspectedHandler>).dispatch)
+  if (handler.tasks !== undefined && handler.tasks !== tasks) {
+    throw new TypeError('"handler" and "tasks" have different managers: pass tasks: handler.tasks')
   }
 }
 

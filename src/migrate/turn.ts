@@ -192,11 +192,7 @@ export class Turn implements BusOwner {
     const run = this.#run
     if (isTask && this.#repeatsTask(state, message)) return
     if (state === 'working') {
-      // As for a chunk: the task is read only where it must be.
-      if (this.#finalState !== undefined && this.#isEnded(event)) return
-      this.#hasAsked = false
-      run.start()
-      if (message !== undefined) run.update({ message })
+      this.#start(message, event)
       return
     }
     const { task } = run
@@ -211,6 +207,14 @@ export class Turn implements BusOwner {
     // Before the change: `canceled` aborts the signal.
     if (isTerminal(state)) this.#finalState = state
     this.#enter(state, message)
+  }
+
+  #start(message: Said | undefined, event: unknown): void {
+    // As for a chunk: the task is read only where it must be.
+    if (this.#finalState !== undefined && this.#isEnded(event)) return
+    this.#hasAsked = false
+    this.#run.start()
+    if (message !== undefined) this.#run.update({ message })
   }
 
   /** Asks, or ends the task. */

@@ -47,7 +47,7 @@ export async function readHistory(
   for (let cursor = start?.cursor; ;) {
     const page = await tasks.pageTasks({ contextId, owner, pageSize: TASKS_AT_A_TIME, cursor })
     for (const task of page.tasks) {
-      if (task.id === own.taskId || (own.createdAt !== undefined && task.createdAt > own.createdAt)) continue
+      if (!isEarlier(task, own)) continue
       const entries = entriesOf(task, tasks.lifecycle).slice(0, start && unreadOf(task, start))
       for (const [index, entry] of [...entries.entries()].reverse()) {
         size += JSON.stringify(entry.parts).length
@@ -62,6 +62,10 @@ export async function readHistory(
     cursor = page.nextCursor
     if (cursor === undefined) return { entries: latestFirst.reverse() }
   }
+}
+
+function isEarlier({ id, createdAt }: TaskSnapshot, own: OwnTask): boolean {
+  return id !== own.taskId && (own.createdAt === undefined || createdAt <= own.createdAt)
 }
 
 function entriesOf(task: TaskSnapshot, lifecycle: Lifecycle): ConversationEntry[] {

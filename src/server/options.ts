@@ -244,17 +244,21 @@ const KEYS = [
 ]
 export const POLICIES: readonly unknown[] = ['queue', 'steer', 'reject']
 
+function toPolicy(onFollowUp: RequestHandlerOptions['onFollowUp'] = 'queue'): Settings['onFollowUp'] {
+  if (typeof onFollowUp === 'function') return onFollowUp
+  if (POLICIES.includes(onFollowUp)) return () => onFollowUp
+  throw new TypeError(
+    `"onFollowUp" must be 'queue', 'steer', 'reject' or a function, got ${describe(onFollowUp)}`,
+  )
+}
+
 /** @throws {TypeError | RangeError | A2AError} naming the invalid option. */
 export function toSettings<P extends Principal>(options: AnyHandlerOptions<P>): Settings<P> {
   const given = readOptions(options, KEYS, 'createRequestHandler')
-  const { onFollowUp = 'queue', extendedCard, authenticate, anonymous, principalOf } = given
+  const { extendedCard, authenticate, anonymous, principalOf } = given
   requireFunction('execute', given.execute)
   requireFunctions(given, ['authenticate', 'principalOf', 'onError', 'generateId'])
-  if (typeof onFollowUp !== 'function' && !POLICIES.includes(onFollowUp)) {
-    throw new TypeError(
-      `"onFollowUp" must be 'queue', 'steer', 'reject' or a function, got ${describe(onFollowUp)}`,
-    )
-  }
+  const policy = toPolicy(given.onFollowUp)
   if (given.output !== undefined) requireSchema(given.output)
   if (given.checkInputModes !== undefined) requireBoolean('checkInputModes', given.checkInputModes)
   const dialects = withPreview(toDialects(given.dialects, given.defaultDialect), given.preview)
@@ -279,7 +283,7 @@ export function toSettings<P extends Principal>(options: AnyHandlerOptions<P>): 
     principalOf,
     extendedCard: typeof extendedCard === 'object' ? () => extendedCard : extendedCard,
     retry: toRetrySettings(given.retry, 'createRequestHandler'),
-    onFollowUp: typeof onFollowUp === 'function' ? onFollowUp : () => onFollowUp,
+    onFollowUp: policy,
     idempotency: toIdempotencySettings(given.idempotency),
     checkInputModes: given.checkInputModes ?? false,
     onError: once(given.onError === undefined ? reportError : guarded(given.onError)),

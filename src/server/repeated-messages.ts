@@ -32,7 +32,7 @@ const MAX_REPLIES_SIZE = 16_777_216
 const ENTRY_SIZE = 256
 
 /**
- * Derives the id of a new task from its owner and its message: whoever begins the task first, at any process, holds the id,
+ * Derives the id of a new task from its owner and its message: the process that begins the task first holds the id,
  * and others find the task under it.
  *
  * After `ttlMs` the message may begin another task while the old one is still there, so a message has a row of ids.

@@ -3,7 +3,7 @@
  *
  * Each side has its own process, both are there all the time and take turns; the clients are in this process.
  * Ours is `toNodeListener` on `node:http`, the peer's is its handler for Express, on `node:http` too. The
- * clients share the machine with them, so the CPU time that the server takes is told as well.
+ * clients share the machine with them, so the CPU time of the server is printed as well.
  * Each side drops what it drops by default: we the tasks that ended longest ago from 1,000 on, the peer none.
  */
 import { connect, type Socket } from 'node:net'

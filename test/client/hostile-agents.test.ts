@@ -13,7 +13,7 @@ import {
   status,
   stream,
   task,
-  tell,
+  writeEvents,
   type Asked,
 } from './faults/scripted.js'
 import { cpuMs } from '../support/cpu-time.js'
@@ -307,7 +307,7 @@ describe('what fails in a run', () => {
     const agent = await scripted((asked) => {
       if (asked.method === 'CancelTask') return task('canceled')
       if (asked.method === 'GetTask') return task('working')
-      tell(asked, [{ task: task('working') }])
+      writeEvents(asked, [{ task: task('working') }])
       return undefined
     })
     const full = new Error('disk full')

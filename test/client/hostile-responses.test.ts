@@ -269,7 +269,7 @@ describe('a token endpoint', () => {
   }
 
   test.each<Reply>([{ body: {} }, { body: '<html>' }, { status: 302 }])(
-    'that refreshes with %j is asked anew',
+    'that refreshes with %j is asked again',
     async (useless) => {
       let count = 0
       const { clock, token } = login(({ body }) =>

@@ -325,9 +325,9 @@ describe('errors', () => {
     expect(await failureOf(byCode.getTask('1'))).toMatchObject({ code: known, cause: error })
     const reason = known === 'INTERNAL' ? 'INTERNAL_ERROR' : known
     const info = { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason, domain: 'a2a-protocol.org' }
-    const told = { error: { code: 400, status: 'X', message: 'No', details: [info] } }
-    const byReason = answeredWith(() => Response.json(told, { status: 400 }), REST)
-    expect(await failureOf(byReason.getTask('1'))).toMatchObject({ cause: told.error })
+    const body = { error: { code: 400, status: 'X', message: 'No', details: [info] } }
+    const byReason = answeredWith(() => Response.json(body, { status: 400 }), REST)
+    expect(await failureOf(byReason.getTask('1'))).toMatchObject({ cause: body.error })
     if (known !== 'INTERNAL') expect(await failureOf(byReason.getTask('1'))).toMatchObject({ code: known })
   })
 })

@@ -162,7 +162,7 @@ describe('all messages go by chat completions', () => {
   })
 
   test.each([
-    ['nobody has said anything', []],
+    ['there are no messages', []],
     ['the user has said nothing', [{ role: 'user', content: '' }]],
     ['the user has said more than a text', [{ role: 'user', content: [{ type: 'image_url' }] }]],
   ])('where %s', async (_, messages) => {
@@ -203,7 +203,7 @@ describe('an agent that fails', () => {
       { body: { choices: [] } },
       `InvalidAgentResponseError: The agent's answer is not A2A: choices[0].message.content is not a string`,
     ],
-  ])('in the chat says so: %s; then its card is fetched again', async (_, reply, told) => {
+  ])('in the chat says so: %s; then its card is fetched again', async (_, reply, problem) => {
     const replies = [reply, CHAT]
     const { agent, paths } = remote({
       [CARD]: { body: { name: 'a' } },
@@ -211,7 +211,7 @@ describe('an agent that fails', () => {
     })
     expect(await failureOf(agent.processMessage(MESSAGES))).toMatchObject({
       code: 'EXTERNAL_SERVICE_ERROR',
-      message: `Agent analyst: ${told}`,
+      message: `Agent analyst: ${problem}`,
       data: { service: 'Agent analyst', url: BASE },
     })
     expect(await agent.processMessage(MESSAGES)).toBe('By chat')

@@ -18,14 +18,14 @@ test('a resumed run reports the state of its task once', async () => {
       if (task.state === 'working') working.open(handle)
     },
   })
-  const told: string[] = []
+  const received: string[] = []
   const resumed = client.resume(await working.opened, {
     onUpdate: ({ event, task }) => {
-      told.push(`${event.type} ${task.state}`)
-      if (told.length === 1) setImmediate(() => finish.open())
+      received.push(`${event.type} ${task.state}`)
+      if (received.length === 1) setImmediate(() => finish.open())
     },
   })
   expect(await resumed).toMatchObject({ type: 'completed', text: 'done' })
-  expect(told).toEqual(['task working', 'artifact working', 'status completed'])
+  expect(received).toEqual(['task working', 'artifact working', 'status completed'])
   await first
 })

@@ -484,8 +484,8 @@ describe('over HTTP', () => {
     const log = vi.spyOn(console, 'info').mockImplementation(() => {})
     onTestFinished(() => log.mockRestore())
     await new DefaultPushNotificationSender(store).send({ payload: { $case: 'task', value } }, context)
-    const told = { event: { type: 'task', task: { state: 'completed' } }, taskId: 't1', version: '1.0' }
-    expect(await Promise.all(verdicts)).toMatchObject([told, told])
+    const verified = { event: { type: 'task', task: { state: 'completed' } }, taskId: 't1', version: '1.0' }
+    expect(await Promise.all(verdicts)).toMatchObject([verified, verified])
   })
 })
 

@@ -49,12 +49,12 @@ test('a SQLite file is shown only with the token, and only its tasks are', async
   expect(await once(child, 'exit')).toEqual([130, null])
 })
 
-test('an agent that lists no tasks is told apart when the page starts', async () => {
+test('an agent that lists no tasks is reported when the page starts', async () => {
   const agent = await serveAgent({ isShared: false })
   const child = spawn(process.execPath, [PROGRAM, 'inspect', agent], { stdio: ['ignore', 'pipe', 'pipe'] })
   onTestFinished(() => void child.kill('SIGTERM'))
-  const [told] = (await once(child.stderr, 'data')) as [Buffer]
-  expect(String(told)).toMatch(
+  const [warning] = (await once(child.stderr, 'data')) as [Buffer]
+  expect(String(warning)).toMatch(
     /^The agent lists the tasks of one conversation only: .+ `anonymous: 'shared'`/,
   )
   const [printed] = (await once(child.stdout, 'data')) as [Buffer]

@@ -8,7 +8,7 @@ import { thrown } from '../support/manager.js'
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 
 describe('A2AError', () => {
-  const error = thrown(() => new TaskManager().cancelTask('nobody'))
+  const error = thrown(() => new TaskManager().cancelTask('unknown'))
 
   test('has a name, a code, a message and data', () => {
     expect(error).toBeInstanceOf(A2AError)
@@ -16,10 +16,10 @@ describe('A2AError', () => {
     expect(error).toMatchObject({
       name: 'TaskNotFoundError',
       code: 'TASK_NOT_FOUND',
-      message: 'Task not found: nobody',
-      data: { taskId: 'nobody' },
+      message: 'Task not found: unknown',
+      data: { taskId: 'unknown' },
     })
-    expect(String(error)).toBe('TaskNotFoundError: Task not found: nobody')
+    expect(String(error)).toBe('TaskNotFoundError: Task not found: unknown')
     expect(Object.keys(error as object)).not.toContain('name')
   })
 
@@ -36,7 +36,7 @@ describe('A2AError', () => {
 
   test('is known across two copies of the library, where instanceof is not', () => {
     const copy = createRequire(import.meta.url)('../../dist/index.cjs') as { TaskManager: typeof TaskManager }
-    const foreign = thrown(() => new copy.TaskManager().cancelTask('nobody'))
+    const foreign = thrown(() => new copy.TaskManager().cancelTask('unknown'))
     expect(foreign).not.toBeInstanceOf(A2AError)
     expect(A2AError.is(foreign, 'TASK_NOT_FOUND')).toBe(true)
   })

@@ -16,9 +16,9 @@ const NAMES = [
 
 /** Everything that is emitted from now on, in order. */
 function record(tasks: TaskManager): { event: string; payload: object }[] {
-  const heard: { event: string; payload: object }[] = []
-  for (const event of NAMES) tasks.on(event, (payload: object) => heard.push({ event, payload }))
-  return heard
+  const emitted: { event: string; payload: object }[] = []
+  for (const event of NAMES) tasks.on(event, (payload: object) => emitted.push({ event, payload }))
+  return emitted
 }
 
 afterEach(() => {
@@ -28,18 +28,20 @@ afterEach(() => {
 describe('the events of one command', () => {
   test('a create emits its log entry and the task', () => {
     const tasks = new TaskManager()
-    const heard = record(tasks)
+    const emitted = record(tasks)
     const task = tasks.createTask({ skill: 'test' })
-    expect(heard.map(({ event }) => event)).toEqual(['task:event', 'task:created'])
-    expect(heard[1]?.payload).toEqual(task)
+    expect(emitted.map(({ event }) => event)).toEqual(['task:event', 'task:created'])
+    expect(emitted[1]?.payload).toEqual(task)
   })
 
   test('an update emits the state change first, then each entry, then the task', () => {
     const { tasks, id } = setup()
     walk(tasks, id, 'working')
-    const heard = record(tasks)
+    const emitted = record(tasks)
     tasks.updateTask(id, { state: 'completed', output: 1, artifacts: [{ artifactId: 'a' }], message: 'Done' })
-    expect(heard.map(({ event, payload }) => [event, 'type' in payload ? payload.type : undefined])).toEqual([
+    expect(
+      emitted.map(({ event, payload }) => [event, 'type' in payload ? payload.type : undefined]),
+    ).toEqual([
       ['task:stateChange', undefined],
       ['task:event', 'output'],
       ['task:event', 'artifact'],
@@ -48,22 +50,22 @@ describe('the events of one command', () => {
       ['task:updated', undefined],
     ])
     const timestamp = '2026-01-01T00:00:00.000Z'
-    expect(heard[0]?.payload).toEqual({
+    expect(emitted[0]?.payload).toEqual({
       taskId: id,
       from: 'working',
       to: 'completed',
       timestamp,
       generation: 5,
     })
-    expect(heard.at(-1)?.payload).toEqual(tasks.getTask(id))
+    expect(emitted.at(-1)?.payload).toEqual(tasks.getTask(id))
   })
 
   test('progress and messages change no state', () => {
     const { tasks, id } = setup()
-    const heard = record(tasks)
+    const emitted = record(tasks)
     tasks.updateTask(id, { message: 'Hm' })
     tasks.addMessage(id, { role: 'user', parts: [{ text: 'Hi' }] })
-    expect(heard.map(({ event }) => event)).toEqual([
+    expect(emitted.map(({ event }) => event)).toEqual([
       ...['task:event', 'task:updated'],
       ...['task:event', 'task:message', 'task:updated'],
     ])
@@ -71,15 +73,15 @@ describe('the events of one command', () => {
 
   test('a cancel is an update too', () => {
     const { tasks, id } = setup()
-    const heard = record(tasks)
+    const emitted = record(tasks)
     tasks.cancelTask(id)
-    expect(heard.map(({ event }) => event)).toEqual(['task:stateChange', 'task:event', 'task:updated'])
+    expect(emitted.map(({ event }) => event)).toEqual(['task:stateChange', 'task:event', 'task:updated'])
   })
 
   test('a refused command leaves no trace', () => {
     const { tasks, id } = setup({ maxTasks: 1 })
     const before = JSON.stringify(tasks.snapshot())
-    const heard = record(tasks)
+    const emitted = record(tasks)
     for (const refused of [
       () => tasks.createTask({ skill: 'test' }),
       () => tasks.createTask({ skill: '' }),
@@ -91,7 +93,7 @@ describe('the events of one command', () => {
     ]) {
       expect(refused).toThrow()
     }
-    expect(heard).toEqual([])
+    expect(emitted).toEqual([])
     expect(JSON.stringify(tasks.snapshot())).toBe(before)
   })
 
@@ -112,9 +114,9 @@ describe('the events of one command', () => {
 describe('payloads', () => {
   test('are frozen, all the way down', () => {
     const { tasks, id } = setup()
-    const heard = record(tasks)
+    const emitted = record(tasks)
     tasks.updateTask(id, { state: 'working', output: { a: [{}] }, artifacts: [{ parts: [{ text: 'x' }] }] })
-    for (const { payload } of heard) expect(isDeeplyFrozen(payload)).toBe(true)
+    for (const { payload } of emitted) expect(isDeeplyFrozen(payload)).toBe(true)
   })
 
   test('show the task as it was at that change, however late a listener looks', () => {
@@ -195,12 +197,12 @@ describe('listeners', () => {
   test('that throw without a listener of errors cause an uncaught error after the command', async () => {
     const { tasks, id } = setup()
     tasks.on('task:updated', () => {
-      throw new Error('nobody listens')
+      throw new Error('no one listens')
     })
     const uncaught = await uncaughtBy(() => {
       expect(tasks.updateTask(id, { state: 'working' }).state).toBe('working')
     })
-    expect(uncaught).toEqual([new Error('nobody listens')])
+    expect(uncaught).toEqual([new Error('no one listens')])
   })
 
   test('are removed by the function that was added, and only once where added once', () => {
@@ -261,17 +263,17 @@ describe('a listener that gives commands', () => {
     const { tasks, id } = setup()
     const order: string[] = []
     tasks.on('task:stateChange', ({ to }) => {
-      order.push(`first hears ${to}`)
+      order.push(`first receives ${to}`)
       if (to === 'working') order.push(`cancel gives ${tasks.cancelTask(id).state}`)
     })
-    tasks.on('task:stateChange', ({ to }) => order.push(`second hears ${to}`))
+    tasks.on('task:stateChange', ({ to }) => order.push(`second receives ${to}`))
     expect(tasks.updateTask(id, { state: 'working' }).state).toBe('working')
     expect(order).toEqual([
-      'first hears working',
+      'first receives working',
       'cancel gives canceled',
-      'second hears working',
-      'first hears canceled',
-      'second hears canceled',
+      'second receives working',
+      'first receives canceled',
+      'second receives canceled',
     ])
   })
 

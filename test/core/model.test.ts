@@ -119,7 +119,7 @@ const commands = fc.array(
       )
     }),
     fc.tuple(index, fc.constantFrom(...VALID_STATES)).map(([at, state]) => (pair: Pair) => {
-      const id = pair.model.tasks[at]?.id ?? 'nobody'
+      const id = pair.model.tasks[at]?.id ?? 'unknown'
       step(
         pair,
         (model) => model.change(at, { state, output: state }),
@@ -127,7 +127,7 @@ const commands = fc.array(
       )
     }),
     fc.tuple(index, fc.string({ maxLength: 3 })).map(([at, chunk]) => (pair: Pair) => {
-      const id = pair.model.tasks[at]?.id ?? 'nobody'
+      const id = pair.model.tasks[at]?.id ?? 'unknown'
       step(
         pair,
         (model) => model.change(at, { chunk }),
@@ -135,7 +135,7 @@ const commands = fc.array(
       )
     }),
     index.map((at) => (pair: Pair) => {
-      const id = pair.model.tasks[at]?.id ?? 'nobody'
+      const id = pair.model.tasks[at]?.id ?? 'unknown'
       step(
         pair,
         (model) => model.change(at, { state: 'canceled' }),

@@ -173,18 +173,18 @@ describe('with listeners that give any commands', () => {
       fc.property(fc.array(fc.tuple(fc.nat(2), command), { maxLength: 25 }), (commands) => {
         const tasks = new TaskManager({ clock: new ManualClock(), generateId: sequentialIds() })
         const ids = [1, 2, 3].map(() => tasks.createTask({ skill: 'test' }).id)
-        const heard = new Map<string, TaskEvent[]>(ids.map((id) => [id, []]))
+        const emitted = new Map<string, TaskEvent[]>(ids.map((id) => [id, []]))
         const next = (): void => {
           const [target, each] = commands.pop() ?? []
           const id = ids[target ?? 0]
           if (each !== undefined && id !== undefined) attempt(() => each(tasks, id))
         }
         tasks.on('task:stateChange', next)
-        tasks.on('task:event', (event) => heard.get(event.taskId)?.push(event))
+        tasks.on('task:event', (event) => emitted.get(event.taskId)?.push(event))
         tasks.on('task:updated', next)
         tasks.on('task:artifact', next)
         while (commands.length > 0) next()
-        for (const id of ids) expect(heard.get(id)).toEqual(tasks.events(id, { after: 1 }))
+        for (const id of ids) expect(emitted.get(id)).toEqual(tasks.events(id, { after: 1 }))
       }),
     )
   })

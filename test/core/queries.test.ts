@@ -137,7 +137,7 @@ describe('pageTasks', () => {
     const { tasks } = ten()
     expect(pages(tasks, { pageSize: 5 }).map((page) => page.length)).toEqual([5, 5])
     expect(pages(tasks, { owner: 'ada', state: 'working', pageSize: 1 })).toEqual([['t9'], ['t3']])
-    expect(pages(tasks, { owner: 'nobody' })).toEqual([[]])
+    expect(pages(tasks, { owner: 'unknown' })).toEqual([[]])
   })
 
   test('skips and repeats no other task when one changes between pages', () => {

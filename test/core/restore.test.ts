@@ -26,11 +26,11 @@ describe('snapshot and restore', () => {
   test('preserve every task unchanged', () => {
     const tasks = new TaskManager({ clock: later() })
     const before = saved()
-    const heard = vi.fn()
-    tasks.on('task:event', heard).on('task:created', heard)
+    const listener = vi.fn()
+    tasks.on('task:event', listener).on('task:created', listener)
     tasks.restore(before)
     expect(tasks.snapshot()).toEqual(before)
-    expect(heard).not.toHaveBeenCalled()
+    expect(listener).not.toHaveBeenCalled()
   })
 
   test('carry over signals that were not received, and why a task has failed', () => {

@@ -173,12 +173,12 @@ describe('maxTasks', () => {
 describe('destroy', () => {
   test('drops tasks, listeners and timers, and leaves a manager that can be used again', () => {
     const { tasks, clock, id } = setup({ taskTimeoutMs: 100, pruneIntervalMs: 10 })
-    const heard = vi.fn()
-    tasks.on('task:created', heard)
+    const listener = vi.fn()
+    tasks.on('task:created', listener)
     tasks.destroy()
     expect([tasks.size(), tasks.getTask(id), tasks.listTasks(), clock.pending]).toEqual([0, null, [], 0])
     create(tasks)
-    expect(heard).not.toHaveBeenCalled()
+    expect(listener).not.toHaveBeenCalled()
     expect([tasks.size(), clock.pending]).toEqual([1, 1])
   })
 })

@@ -72,11 +72,11 @@ describe('createTask', () => {
 describe('updateTask', () => {
   test('without changes emits an update with a time', () => {
     const { tasks, clock, id } = setup()
-    const told = vi.fn()
-    tasks.on('task:updated', told)
+    const listener = vi.fn()
+    tasks.on('task:updated', listener)
     clock.advance(5)
     expect(tasks.updateTask(id, {}).updatedAt).toBe('2026-01-01T00:00:00.005Z')
-    expect(told.mock.calls).toEqual([[tasks.getTask(id)]])
+    expect(listener.mock.calls).toEqual([[tasks.getTask(id)]])
   })
 
   test('accepts an empty message', () => {

@@ -120,7 +120,7 @@ test('the safe update pattern distinguishes its cases', () => {
     }
   }
   const { id } = taskManager.createTask({ skill: 'data-analysis' })
-  expect(safeUpdate('nobody', { state: 'working' })).toBe('Task may have been deleted or expired')
+  expect(safeUpdate('unknown', { state: 'working' })).toBe('Task may have been deleted or expired')
   expect(safeUpdate(id, { state: 'completed' })).toBe('Invalid state transition attempted')
   expect(safeUpdate(id, { state: 'working' })).toBe('updated')
   expect(safeUpdate(id, { state: 'working' })).toBe('Invalid state transition attempted')

@@ -227,11 +227,11 @@ describe('updateTask', () => {
 describe('patchTask', () => {
   test('does what updateTask does, and returns nothing', () => {
     const { tasks, id } = setup()
-    const told = vi.fn()
-    tasks.on('task:updated', told)
+    const listener = vi.fn()
+    tasks.on('task:updated', listener)
     tasks.patchTask(id, { state: 'working', output: 1 })
     expect(tasks.getTask(id)).toMatchObject({ state: 'working', output: 1, generation: 3 })
-    expect(told).toHaveBeenCalledOnce()
+    expect(listener).toHaveBeenCalledOnce()
     expect(() => tasks.patchTask(id, { state: 'working' })).toThrow('Invalid transition')
   })
 })
@@ -282,23 +282,23 @@ describe('cancelTask', () => {
 describe('a task that does not exist', () => {
   test('is null for getTask and peekTask, and TASK_NOT_FOUND for methods that change or follow it', async () => {
     const { tasks } = setup()
-    expect(tasks.getTask('nobody')).toBeNull()
-    expect(tasks.peekTask('nobody')).toBeNull()
-    expect(tasks.can('nobody', 'working')).toBe(false)
-    expect(tasks.stateOf('nobody')).toBeNull()
-    const notFound = { code: 'TASK_NOT_FOUND', message: 'Task not found: nobody', name: 'TaskNotFoundError' }
+    expect(tasks.getTask('unknown')).toBeNull()
+    expect(tasks.peekTask('unknown')).toBeNull()
+    expect(tasks.can('unknown', 'working')).toBe(false)
+    expect(tasks.stateOf('unknown')).toBeNull()
+    const notFound = { code: 'TASK_NOT_FOUND', message: 'Task not found: unknown', name: 'TaskNotFoundError' }
     for (const run of [
-      () => tasks.updateTask('nobody', {}),
-      () => tasks.cancelTask('nobody'),
-      () => tasks.appendArtifact('nobody', { artifactId: 'a' }),
-      () => tasks.addMessage('nobody', { role: 'user', parts: [{ text: 'hi' }] }),
-      () => tasks.events('nobody'),
-      () => tasks.subscribe('nobody'),
-      () => tasks.signalOf('nobody'),
+      () => tasks.updateTask('unknown', {}),
+      () => tasks.cancelTask('unknown'),
+      () => tasks.appendArtifact('unknown', { artifactId: 'a' }),
+      () => tasks.addMessage('unknown', { role: 'user', parts: [{ text: 'hi' }] }),
+      () => tasks.events('unknown'),
+      () => tasks.subscribe('unknown'),
+      () => tasks.signalOf('unknown'),
     ]) {
       expect(thrown(run)).toMatchObject(notFound)
     }
-    await expect(tasks.waitFor('nobody')).rejects.toMatchObject(notFound)
+    await expect(tasks.waitFor('unknown')).rejects.toMatchObject(notFound)
   })
 
   test('appears in errors with a shortened id', () => {
@@ -311,8 +311,8 @@ describe('a task that has ended', () => {
     for (const state of TERMINAL) {
       const { tasks, id } = inState(state)
       const before = tasks.peekTask(id)
-      const heard = vi.fn()
-      tasks.on('task:event', heard)
+      const listener = vi.fn()
+      tasks.on('task:event', listener)
       const terminal = { code: 'TASK_TERMINAL', message: `Cannot update task in terminal state: ${state}` }
       for (const update of [{}, { message: 'late' }, { output: 1 }, { artifacts: [{}] }, ...VALID_STATES]) {
         const late = typeof update === 'string' ? { state: update } : update
@@ -322,7 +322,7 @@ describe('a task that has ended', () => {
       const message = { role: 'user' as const, parts: [{ text: 'late' }] }
       expect(thrown(() => tasks.addMessage(id, message))).toMatchObject(terminal)
       expect(tasks.peekTask(id)).toBe(before)
-      expect(heard).not.toHaveBeenCalled()
+      expect(listener).not.toHaveBeenCalled()
     }
   })
 })

@@ -217,8 +217,8 @@ describe('signalOf', () => {
     const { tasks, id } = setup()
     const order: string[] = []
     tasks.signalOf(id).addEventListener('abort', () => order.push(`aborted ${tasks.getTask(id)?.state}`))
-    tasks.on('task:stateChange', ({ to }) => order.push(`heard ${to}`))
+    tasks.on('task:stateChange', ({ to }) => order.push(`state ${to}`))
     tasks.cancelTask(id)
-    expect(order).toEqual(['heard canceled', 'aborted canceled'])
+    expect(order).toEqual(['state canceled', 'aborted canceled'])
   })
 })

@@ -158,11 +158,11 @@ test('restores saved tasks: checks all, then stores each', async () => {
   await a.updateTask('x', { state: 'working', output: { deep: [1] } })
   const saved = await a.snapshot()
   const { a: other, store: elsewhere } = replicas(1)
-  const heard: unknown[] = []
-  other.on('task:event', (event) => heard.push(event))
+  const events: unknown[] = []
+  other.on('task:event', (event) => events.push(event))
   await other.restore(saved)
   expect(await other.snapshot()).toEqual(saved)
-  expect([heard, await logOf(elsewhere, 'x')]).toEqual([[], []])
+  expect([events, await logOf(elsewhere, 'x')]).toEqual([[], []])
   expect((await other.updateTask('x', { state: 'completed' })).generation).toBe(
     (saved[0]?.generation ?? 0) + 1,
   )
@@ -190,7 +190,7 @@ describe('memory', () => {
     const remembered = ids.filter((id) => a.lastSeen(id) !== undefined)
     expect(remembered).toEqual(expect.arrayContaining(followed))
     expect(remembered.length).toBeLessThanOrEqual(40)
-    for (const id of followed) await a.addMessage(id, says('still heard'))
+    for (const id of followed) await a.addMessage(id, says('still followed'))
     await turn()
     for (const { entries } of reads) expect(entries).toHaveLength(2)
     // Tasks without followers are evicted as others come.
@@ -243,7 +243,7 @@ describe('memory', () => {
 describe('destroying', () => {
   test('leaves all tasks in the store, no timer, and no pending wait', async () => {
     const { a, clock, store: shared } = replicas(1)
-    const { leased, told } = worker(a)
+    const { leased, calls } = worker(a)
     leased.createTask({ skill: 'test', id: 'x' })
     const signal = leased.signalOf('x')
     await leased.stored('x')
@@ -256,7 +256,7 @@ describe('destroying', () => {
     for (const error of [await read.ended, await waited, signal.reason]) {
       expect(error).toMatchObject({ code: 'MANAGER_DESTROYED' })
     }
-    expect([clock.pending, a.eventNames(), told.filter((each) => 'lost' in each)]).toEqual([0, [], []])
+    expect([clock.pending, a.eventNames(), calls.filter((each) => 'lost' in each)]).toEqual([0, [], []])
     await a.destroy()
   })
 
@@ -273,11 +273,11 @@ describe('destroying', () => {
       ...[a.appendArtifact('x', {}), a.addMessage('x', says('?')), a.events('x'), a.waitFor('x')],
       ...[a.signalOf('x'), a.subscribe('x').next(), a.listTasks(), a.pageTasks(), a.countTasks(), a.size()],
       ...[a.snapshot(), a.restore([]), a.prune(), a.documents.documents(key, 'kind')],
-      ...[a.documents.allDocuments('kind', undefined, 1), a.lease(LISTENER).take('x')],
+      ...[a.documents.allDocuments('kind', undefined, 1), a.lease(LISTENER).acquire('x')],
       ...[a.documents.putDocument(document, 0), a.documents.deleteDocument(document)],
     ]
     for (const call of calls) expect(await rejection(call)).toMatchObject({ code: 'MANAGER_DESTROYED' })
-    expect(await rejection(leased.take('x'))).toMatchObject({ code: 'UNAVAILABLE' })
+    expect(await rejection(leased.acquire('x'))).toMatchObject({ code: 'UNAVAILABLE' })
     expect(() => a.lease(LISTENER).createTask({ skill: 'test' })).toThrow('destroyed')
     expect(a.lastSeen('x')).toBeUndefined()
     expect(clock.pending).toBe(0)

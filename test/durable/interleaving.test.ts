@@ -74,7 +74,7 @@ test('each change is stored once or not at all, and every reader receives each i
       const [a] = managers
       if (a === undefined) throw new RangeError('No manager')
       const id = 'task'
-      // That it is taken is what a client hears whose answer was lost, and who has to ask again.
+      // A client whose answer was lost has to ask again, and is refused.
       begin(() => a.createTask({ skill: 'test', id }))
       await end()
       const emitted: TaskEvent[] = []
@@ -112,7 +112,7 @@ test('each change is stored once or not at all, and every reader receives each i
         expect(entries).toEqual(log)
       }
       for (const { entries } of parts) expectTail(entries, log)
-      // Each is told by the manager that made it: once.
+      // Each is emitted by the manager that made it: once.
       const generations = emitted.map(({ generation }) => generation)
       expect(new Set(generations).size).toBe(generations.length)
       for (const event of emitted) expect(event).toEqual(log[event.generation - 1])

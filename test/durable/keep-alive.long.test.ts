@@ -83,7 +83,7 @@ describe('a process ends while a task is live, when', () => {
     ['a wait is over', `await tasks.waitFor(id, { timeoutMs: 50 }).catch(({ code }) => console.log(code))`],
     ['its subscription is not to keep it', `void tasks.subscribe(id, { after: 1, keepAlive: false }).next()`],
     [
-      'a webhook waits for news',
+      'a webhook waits for changes',
       `const { dispatch } = createRequestHandler({
         card: { name: 'A', url: 'https://a.example' }, tasks, execute: (run) => void run.requireInput('More?'),
         push: { allow: ['hook.example'], fetch: async () => new Response() },

@@ -118,15 +118,15 @@ describe('removing', () => {
   test('by several managers at once is reported once, by the manager that removed the task', async () => {
     const { managers, clock } = replicas(3, { retention: { default: { maxAgeMs: 1_000 } } })
     const [a] = managers
-    const heard: string[] = []
-    for (const manager of managers) manager.on('task:expired', ({ id }) => heard.push(id))
+    const expired: string[] = []
+    for (const manager of managers) manager.on('task:expired', ({ id }) => expired.push(id))
     for (let index = 0; index < 10; index += 1) {
       await a?.createTask({ skill: 'test', id: String(index) })
       await a?.cancelTask(String(index))
     }
     clock.advance(10_000)
     await turns(5)
-    expect(heard.toSorted()).toEqual(['0', '1', '2', '3', '4', '5', '6', '7', '8', '9'])
+    expect(expired.toSorted()).toEqual(['0', '1', '2', '3', '4', '5', '6', '7', '8', '9'])
   })
 
   test('does not report a later task of the same id', async () => {
@@ -136,8 +136,8 @@ describe('removing', () => {
     const { a: other } = replicas(1, { store: inner, retention: { default: { maxAgeMs: 0 } } }, clock)
     const store = faultyStore(inner, faults)
     const { a } = replicas(1, { store, retention: { default: { maxAgeMs: 0 } } }, clock)
-    const heard: unknown[] = []
-    a.on('task:expired', (task) => heard.push(task))
+    const expired: unknown[] = []
+    a.on('task:expired', (task) => expired.push(task))
     await other.createTask({ skill: 'old', id: 'x' })
     await other.cancelTask('x')
     clock.advance(1)
@@ -148,7 +148,7 @@ describe('removing', () => {
       await other.createTask({ skill: 'new', id: 'x' })
     }
     expect(await a.prune()).toBe(0)
-    expect(heard).toEqual([])
+    expect(expired).toEqual([])
     expect((await a.getTask('x'))?.skill).toBe('new')
   })
 })
@@ -203,5 +203,5 @@ describe('options', () => {
 })
 
 function fail(): never {
-  throw new Error('It should not have been told')
+  throw new Error('It should not have been reported')
 }

@@ -17,7 +17,7 @@ import { says } from './support/durable.js'
 import { samples } from '../support/samples.js'
 
 const LIMITS = { maxMessages: 4, maxArtifacts: 3, maxHistory: 5, maxOutputSize: 40 }
-const HEARD: (keyof TaskEvents)[] = [
+const EVENT_NAMES: (keyof TaskEvents)[] = [
   ...(['task:created', 'task:stateChange', 'task:updated', 'task:artifact', 'task:message'] as const),
   ...(['task:event', 'task:expired', 'listener:error'] as const),
 ]
@@ -36,12 +36,12 @@ async function outcomeOf(run: () => unknown): Promise<unknown> {
   }
 }
 
-function heardBy(tasks: Either): unknown[] {
-  const heard: unknown[] = []
+function recordEvents(tasks: Either): unknown[] {
+  const emitted: unknown[] = []
   // All of them have one payload.
   const on = tasks.on.bind(tasks) as (event: string, listener: (payload: unknown) => void) => unknown
-  for (const event of HEARD) on(event, (payload) => heard.push([event, payload]))
-  return heard
+  for (const event of EVENT_NAMES) on(event, (payload) => emitted.push([event, payload]))
+  return emitted
 }
 
 /** As many entries as a subscription has at once. */
@@ -59,7 +59,7 @@ async function read(tasks: Either, id: string, after: number): Promise<TaskStrea
   return entries
 }
 
-const ids = fc.constantFrom('a', 'b', 'c', 'nobody')
+const ids = fc.constantFrom('a', 'b', 'c', 'unknown')
 const generations = fc.option(fc.nat(8), { nil: undefined })
 const states = fc.constantFrom(...VALID_STATES)
 const texts = fc.constantFrom('', 'x', 'wörd', 'y'.repeat(50), '\u0000\ud83d\ude00')
@@ -159,8 +159,8 @@ test('answers, errors, events, logs and tasks are those of the manager in memory
         const model = new TaskManager({ ...options, generateId: sequentialIds() })
         const store = memoryStore({ now: () => clock.now() })
         const real = new DurableTaskManager({ ...options, store, generateId: sequentialIds() })
-        const expected = heardBy(model)
-        const heard = heardBy(real)
+        const expected = recordEvents(model)
+        const emitted = recordEvents(real)
         for (const id of ['a', 'b']) {
           for (const each of [model, real]) await each.createTask({ skill: 's', id })
           clock.advance(1)
@@ -171,7 +171,7 @@ test('answers, errors, events, logs and tasks are those of the manager in memory
           const wanted = await outcomeOf(() => step(model))
           expect(seen).toEqual(wanted)
         }
-        expect(heard).toEqual(expected)
+        expect(emitted).toEqual(expected)
         expect(await real.snapshot()).toEqual(model.snapshot())
         expect(await pages(real)).toEqual(await pages(model))
         // Another manager has it all from the store.

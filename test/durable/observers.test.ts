@@ -5,38 +5,38 @@ import { uncaughtBy } from '../support/uncaught.js'
 import { replicas, turn } from './support/durable.js'
 import { worker } from './support/leased.js'
 
-/** An observer that writes down what it is told, in order. */
-function observer(methods: Partial<TasksObserver> = {}): { told: string[]; observer: TasksObserver } {
-  const told: string[] = []
+/** An observer that records its calls, in order. */
+function observer(methods: Partial<TasksObserver> = {}): { calls: string[]; observer: TasksObserver } {
+  const calls: string[] = []
   const all: TasksObserver = {
     bind: () => (announce) => announce(),
-    onHeld: ({ id }, isRequested) => told.push(`held ${id} ${isRequested}`),
-    onRead: ({ id }, events) => told.push(`read ${id} ${events.length}`),
-    onLetGo: ({ id }, reason) => told.push(`let go ${id} ${reason?.message ?? 'released'}`),
-    onDestroyed: () => told.push('destroyed'),
+    onHeld: ({ id }, isRequested) => calls.push(`held ${id} ${isRequested}`),
+    onRead: ({ id }, events) => calls.push(`read ${id} ${events.length}`),
+    onLetGo: ({ id }, reason) => calls.push(`let go ${id} ${reason?.message ?? 'released'}`),
+    onDestroyed: () => calls.push('destroyed'),
     ...methods,
   }
-  return { told, observer: all }
+  return { calls, observer: all }
 }
 
 test('an observer receives which tasks are held, and the changes of others, until it is removed', async () => {
   const { a, b } = replicas(2)
   const { leased } = worker(a)
   const { id } = await b.createTask({ skill: 'x', id: 'x' })
-  const { told, observer: first } = observer()
+  const { calls, observer: first } = observer()
   const remove = a.observe(first)
-  await leased.take(id)
+  await leased.acquire(id)
   await b.updateTask(id, { state: 'working' })
   await a.getTask(id)
   await leased.release(id)
-  await leased.take(id)
-  expect(told).toEqual(['held x true', 'read x 1', 'let go x released', 'held x true'])
-  const { told: late, observer: second } = observer()
+  await leased.acquire(id)
+  expect(calls).toEqual(['held x true', 'read x 1', 'let go x released', 'held x true'])
+  const { calls: late, observer: second } = observer()
   a.observe(second)
   remove()
   await a.destroy()
   expect(late).toEqual(['held x false', 'let go x released', 'destroyed'])
-  expect(told).toHaveLength(4)
+  expect(calls).toHaveLength(4)
 })
 
 const broken: readonly [string, () => Announce][] = [

@@ -74,19 +74,19 @@ describe('recover: fail', () => {
     await pass(clock, 60_000)
     expect((await b.getTask('x'))?.state).toBe('input-required')
     expect(await store.orphans(10)).toEqual([])
-    expect(await worker(b).leased.take('x')).toMatchObject({ type: 'taken' })
+    expect(await worker(b).leased.acquire('x')).toMatchObject({ type: 'acquired' })
   })
 
   test('does not release a task that was answered at the last moment', async () => {
     const { clock, store, dead, b, faults } = await crash(begin('x', 'working', 'input-required'), FAIL)
-    const taking = await dead.leased.take('x')
+    const grant = await dead.leased.acquire('x')
     let isSent: boolean | undefined
     faults.before = async (step) => {
       if (step !== 'release' || isSent !== undefined) return
       const [stored] = await store.list({ limit: 1 })
       // All that was done to it was its creation.
       const seen = stored?.checkpoint as TaskSnapshot
-      isSent = await dead.leased.send(seen, taking.leaseId, says('this one'))
+      isSent = await dead.leased.send(seen, grant.leaseId, says('this one'))
     }
     await pass(clock, 60_000)
     expect(isSent).toBe(true)
@@ -152,7 +152,7 @@ describe('recover: fail', () => {
     clock.advance(31_000)
     faults.before = undefined
     await pass(clock, 40_000)
-    expect(here.told).toEqual([])
+    expect(here.calls).toEqual([])
     expect((await a.getTask(id))?.state).toBe('submitted')
   })
 })
@@ -164,9 +164,9 @@ describe('recover: resume', () => {
     const { clock, store, b } = await crash(begin('x', 'working'), restart)
     const [left, right] = [worker(b), worker(replicas(1, { store, ...restart }, clock).a)]
     await pass(clock, 60_000)
-    const told = [...left.told, ...right.told]
-    expect(told).toMatchObject([{ orphan: { id: 'x', state: 'working' }, note: { note: 'x' } }])
-    const adopter = left.told.length > 0 ? left : right
+    const calls = [...left.calls, ...right.calls]
+    expect(calls).toMatchObject([{ orphan: { id: 'x', state: 'working' }, note: { note: 'x' } }])
+    const adopter = left.calls.length > 0 ? left : right
     adopter.leased.patchTask('x', { state: 'completed' })
     expect(await adopter.leased.release('x')).toBe(true)
     expect((await b.getTask('x'))?.state).toBe('completed')
@@ -176,16 +176,16 @@ describe('recover: resume', () => {
     const { clock, store, b } = await crash(begin('x', 'working'), restart)
     await pass(clock, 60_000)
     expect(await store.orphans(10)).toHaveLength(1)
-    const { told } = worker(b)
+    const { calls } = worker(b)
     await pass(clock, 20_000)
-    expect(told).toMatchObject([{ orphan: { id: 'x' } }])
+    expect(calls).toMatchObject([{ orphan: { id: 'x' } }])
   })
 
   test('is not for a task that waits for the user', async () => {
     const { clock, store, b } = await crash(begin('x', 'working', 'input-required'), restart)
-    const { told } = worker(b)
+    const { calls } = worker(b)
     await pass(clock, 60_000)
-    expect(told).toEqual([])
+    expect(calls).toEqual([])
     expect(await store.orphans(10)).toEqual([])
   })
 })
@@ -202,8 +202,8 @@ describe('taskTimeoutMs', () => {
     for (const { reason } of signals) expect(reason).toMatchObject({ code: 'TASK_TIMED_OUT' })
     expect(await b.getTask(id)).toMatchObject({ state: 'failed', message: 'Task timed out' })
     expect(await logOf(store, id)).toHaveLength(2)
-    expect(here.news()).toEqual([['status']])
-    // Who asks later hears the same.
+    expect(here.receivedTypes()).toEqual([['status']])
+    // Later callers get the same error.
     const { a: later } = replicas(1, { store }, clock)
     expect((await later.signalOf(id)).reason).toMatchObject({ code: 'TASK_TIMED_OUT' })
   })
@@ -220,5 +220,5 @@ describe('taskTimeoutMs', () => {
 })
 
 function fail(): never {
-  throw new Error('It should not have been told')
+  throw new Error('It should not have been reported')
 }

@@ -59,26 +59,26 @@ describe('a step that fails', () => {
     async (step) => {
       const { a, faults, clock, inner } = setup()
       if (step === 'commit') await a.createTask({ skill: 'test', id: 'x' })
-      const heard: number[] = []
-      a.on('task:event', ({ generation }) => heard.push(generation))
+      const emitted: number[] = []
+      a.on('task:event', ({ generation }) => emitted.push(generation))
       faults.after = failing(step, 2)
       const changed =
         step === 'create' ? a.createTask({ skill: 'test', id: 'x' }) : a.addMessage('x', says('one'))
       await turn()
-      expect(heard).toEqual([])
+      expect(emitted).toEqual([])
       await wait(clock, 500)
       await changed
       const log = await logOf(inner, 'x')
       expect(log).toHaveLength(step === 'create' ? 1 : 2)
-      expect(heard).toEqual([log.length])
+      expect(emitted).toEqual([log.length])
     },
   )
 
   test('is reported with its cause when it fails for longer than storeRetryMs', async () => {
     const { a, faults, clock, inner } = setup()
     await a.createTask({ skill: 'test', id: 'x' })
-    const heard: unknown[] = []
-    a.on('task:event', (event) => heard.push(event))
+    const emitted: unknown[] = []
+    a.on('task:event', (event) => emitted.push(event))
     faults.before = failing('commit', Infinity)
     let isSettled = false
     const changed = rejection(a.addMessage('x', says('one'))).finally(() => (isSettled = true))
@@ -87,7 +87,7 @@ describe('a step that fails', () => {
     await wait(clock, 2_000)
     const error = await changed
     expect(error).toMatchObject({ code: 'STORE_FAILED', data: { operation: 'commit' }, cause: GONE })
-    expect(heard).toEqual([])
+    expect(emitted).toEqual([])
     expect(await logOf(inner, 'x')).toHaveLength(1)
     faults.before = undefined
     expect(textsOf(await a.getTask('x'))).toEqual([])
@@ -128,22 +128,22 @@ describe('while the store is slow', () => {
     const { a, faults } = setup()
     await a.createTask({ skill: 'test', id: 'x' })
     const { opened, open } = gate()
-    const heard: unknown[] = []
-    a.on('task:updated', (task) => heard.push(textsOf(task)))
+    const emitted: unknown[] = []
+    a.on('task:updated', (task) => emitted.push(textsOf(task)))
     const read = reading(a.subscribe('x', { after: 1 }))
     const waited = a.waitFor('x', { until: ({ messages }) => messages.length > 0 })
     await turn()
     faults.before = (step) => (step === 'commit' ? opened : undefined)
     const added = a.addMessage('x', says('one'))
     await turn()
-    expect(heard).toEqual([])
+    expect(emitted).toEqual([])
     expect(read.entries).toEqual([])
     expect(textsOf(a.lastSeen('x'))).toEqual([])
     open()
     await added
     expect(textsOf(await waited)).toEqual(['one'])
     await turn()
-    expect(heard).toEqual([['one']])
+    expect(emitted).toEqual([['one']])
     expect(read.entries).toHaveLength(1)
   })
 
@@ -206,12 +206,12 @@ describe('while the store is slow', () => {
 
 test('errors of background calls go to onError, whose own errors affect nothing', async () => {
   const clock = new ManualClock()
-  const told: unknown[] = []
+  const reported: unknown[] = []
   const faults: Faults = { before: failing('orphans', 2) }
   const store = faultyStore(memoryStore({ now: () => clock.now() }), faults)
   const own = new Error('From onError')
   const onError = (error: unknown): void => {
-    told.push(error)
+    reported.push(error)
     throw own
   }
   const tasks = new DurableTaskManager({ store, clock, onError })
@@ -219,9 +219,9 @@ test('errors of background calls go to onError, whose own errors affect nothing'
     // Turned over to the runtime, as what any listener throws.
     expect(await uncaughtBy(() => clock.advance(10_000))).toEqual([own])
     await turn()
-    expect(told).toHaveLength(sweeps)
+    expect(reported).toHaveLength(sweeps)
   }
-  expect(told[0]).toMatchObject({ code: 'STORE_FAILED', data: { operation: 'orphans' }, cause: GONE })
+  expect(reported[0]).toMatchObject({ code: 'STORE_FAILED', data: { operation: 'orphans' }, cause: GONE })
   await tasks.destroy()
 })
 
@@ -249,8 +249,8 @@ test('hints that are lost, doubled or cannot be sent change nothing', async () =
   await a.createTask({ skill: 'test', id: 'x' })
   const read = reading(b.subscribe('x', { after: 0 }))
   await turn()
-  const nobody = { taskId: 'nobody', generation: 1 }
-  const perHint = [() => [], (hints: readonly Hint[]) => [...hints, ...hints, nobody], undefined]
+  const unknown = { taskId: 'unknown', generation: 1 }
+  const perHint = [() => [], (hints: readonly Hint[]) => [...hints, ...hints, unknown], undefined]
   for (const [index, hint] of perHint.entries()) {
     faults.hint = hint
     faults.before = index === 2 ? failing('publish', Infinity) : undefined
@@ -317,5 +317,5 @@ test('a task that the store no longer has is reported as removed', async () => {
   expect(await rejection(a.addMessage('x', says('?')))).toMatchObject({ code: 'TASK_NOT_FOUND' })
   expect(await b.getTask('x')).toBeNull()
   expect(await read.ended).toMatchObject({ code: 'TASK_EXPIRED' })
-  expect((await a.createTask({ skill: 'anew', id: 'x' })).skill).toBe('anew')
+  expect((await a.createTask({ skill: 'new', id: 'x' })).skill).toBe('new')
 })

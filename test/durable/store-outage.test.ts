@@ -140,7 +140,7 @@ describe('sweeping', () => {
   })
 })
 
-describe('take()', () => {
+describe('acquire()', () => {
   it('leaves no lease behind when it fails', async () => {
     const clock = new ManualClock()
     const inner = memoryStore({ now: () => clock.now() })
@@ -154,8 +154,8 @@ describe('take()', () => {
     const a = managerOf({ store: altered(inner, { acquire, heads }), clock, storeRetryMs: 1 })
     const b = managerOf({ store: inner, clock })
     const { id } = await b.createTask({ skill: 'copy' })
-    await expect(a.lease(LISTENER).take(id)).rejects.toMatchObject({ code: 'STORE_FAILED' })
-    expect(await b.lease(LISTENER).take(id)).toMatchObject({ type: 'taken' })
+    await expect(a.lease(LISTENER).acquire(id)).rejects.toMatchObject({ code: 'STORE_FAILED' })
+    expect(await b.lease(LISTENER).acquire(id)).toMatchObject({ type: 'acquired' })
   })
 })
 

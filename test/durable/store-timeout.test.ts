@@ -29,7 +29,7 @@ function world(options: Partial<DurableTaskManagerOptions> = {}, count = 1): Wor
       asked.push(step)
       return faults.before?.(step, args)
     },
-    after: (...told) => faults.after?.(...told),
+    after: (...args) => faults.after?.(...args),
   })
   return { ...replicas(count, { ...options, store }, clock), inner, faults, asked }
 }
@@ -140,7 +140,7 @@ describe('a step that is not answered', () => {
       const { a, faults, clock } = world()
       const { id } = await a.createTask({ skill: 'test' })
       const leased = a.lease(LISTENER)
-      await leased.take(id)
+      await leased.acquire(id)
       faults.before = (step) => (step === name || name === 'all' ? NEVER : undefined)
       const before = ['MANAGER_DESTROYED', 'STORE_FAILED']
       const waited = fateOf(a.waitFor(id))

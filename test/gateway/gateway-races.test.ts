@@ -15,7 +15,7 @@ type Step = (all: All) => unknown
 const at = <T>(list: readonly T[], index: number): T | undefined => list[index % Math.max(1, list.length)]
 
 /** What goes wrong is one of the errors that the gateway tells of. */
-function heard({ failures }: All, work: Promise<unknown>): void {
+function collectUnexpected({ failures }: All, work: Promise<unknown>): void {
   work.catch((error: unknown) => {
     if (!A2AError.is(error)) failures.push(error)
   })
@@ -38,7 +38,7 @@ const steps = fc.oneof(
     .record({ id: agentId, mode: fc.constantFrom('sendTask', 'streamTask') })
     .map(({ id, mode }): Step => (all) => {
       if (mode === 'sendTask') {
-        heard(all, all.gateway.sendTask(id, 'x'))
+        collectUnexpected(all, all.gateway.sendTask(id, 'x'))
         return
       }
       try {
@@ -83,11 +83,11 @@ const steps = fc.oneof(
   }),
   index.map((which): Step => (all) => {
     const task = at(all.tasks.snapshot(), which)
-    if (task !== undefined) heard(all, all.gateway.cancelTask(task.id))
+    if (task !== undefined) collectUnexpected(all, all.gateway.cancelTask(task.id))
   }),
   index.map((which): Step => (all) => {
     const task = at(all.tasks.snapshot(), which)
-    if (task !== undefined) heard(all, all.gateway.getTask(task.id))
+    if (task !== undefined) collectUnexpected(all, all.gateway.getTask(task.id))
   }),
   index.map((which): Step => (all) => {
     const waiting = at(
@@ -95,7 +95,7 @@ const steps = fc.oneof(
       which,
     )
     const id = waiting && all.gateway.agentOf(waiting.id)
-    if (id) heard(all, all.gateway.sendTask(id, { parts: [{ text: 'y' }], taskId: waiting.id }))
+    if (id) collectUnexpected(all, all.gateway.sendTask(id, { parts: [{ text: 'y' }], taskId: waiting.id }))
   }),
   fc.constantFrom(10, 300, 1_000, 5_000).map(
     (ms): Step =>
@@ -132,7 +132,7 @@ test('tasks end once in any order of events, and no timer or listener is left', 
       }
       await turn()
       for (const { id, state: seen } of tasks.snapshot())
-        if (!isTerminal(seen)) heard(all, gateway.cancelTask(id))
+        if (!isTerminal(seen)) collectUnexpected(all, gateway.cancelTask(id))
       for (let count = 0; count < 4; count += 1) {
         await turn()
         clock.advance(200)

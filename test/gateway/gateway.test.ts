@@ -149,14 +149,14 @@ describe('sending a task', () => {
   )
 
   test.each(['completed', 'input-required'])('is over for its signal when it is %s', async (state) => {
-    const { gateway, provider, told } = setUp()
+    const { gateway, provider, reported } = setUp()
     const controller = new AbortController()
     const sent = gateway.sendTask('a', 'x', { signal: controller.signal })
     await (await provider.last('sendTask')).answer({ state, ref: { r: 1 } })
     await sent
     controller.abort()
     expect(gateway.tasks.peekTask('task-1')?.state).toBe(state)
-    expect([provider.of('cancelTask'), told]).toEqual([[], []])
+    expect([provider.of('cancelTask'), reported]).toEqual([[], []])
   })
 
   test('streams its events from its creation on', async () => {
@@ -201,7 +201,7 @@ describe('sending a task', () => {
 const TEXT_OR_PARTS = 'input must be a text, or { parts }, got '
 
 describe('nothing is sent, and no task is left,', () => {
-  const told = ({ code, message, data }: A2AError): unknown => ({ code, message, data })
+  const contentOf = ({ code, message, data }: A2AError): unknown => ({ code, message, data })
 
   async function refused(
     { gateway, tasks, provider }: ReturnType<typeof setUp>,
@@ -217,7 +217,7 @@ describe('nothing is sent, and no task is left,', () => {
     for (const error of errors) if (!A2AError.is(error)) throw error
     // Both are errors of ours, as has just been checked.
     const [first, second] = errors as [A2AError, A2AError]
-    expect(told(second)).toEqual(told(first))
+    expect(contentOf(second)).toEqual(contentOf(first))
     expect([tasks.size(), provider.calls.length, gateway.loadOf('a')]).toEqual([count, calls, load])
     return first
   }
@@ -367,7 +367,7 @@ describe('closing', () => {
   })
 
   test('stops following when the time is up: tasks stay as they are, services continue', async () => {
-    const { gateway, provider, clock, told, tasks } = setUp()
+    const { gateway, provider, clock, reported, tasks } = setUp()
     const sent = gateway.sendTask('a', 'x')
     const call = await provider.last('sendTask')
     const polled = gateway.sendTask('a', 'y')
@@ -377,7 +377,7 @@ describe('closing', () => {
     await closed
     expect([(await sent).state, (await polled).state]).toEqual(['submitted', 'working'])
     expect(call.signal.aborted).toBe(true)
-    expect([provider.of('cancelTask'), told, clock.pending, gateway.loadOf('a')]).toEqual([[], [], 0, 0])
+    expect([provider.of('cancelTask'), reported, clock.pending, gateway.loadOf('a')]).toEqual([[], [], 0, 0])
     tasks.cancelTask('task-1')
     await call.answer({ state: 'completed', ref: { r: 1 } })
     expect(provider.of('cancelTask')).toEqual([])

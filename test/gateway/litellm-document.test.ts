@@ -139,10 +139,10 @@ describe('A2AGateway', () => {
   })
 
   it.each<[string, string, A2AError['code'], string]>([
-    ['there is not', 'nobody', 'AGENT_NOT_FOUND', 'Agent not found: nobody'],
+    ['there is not', 'unknown', 'AGENT_NOT_FOUND', 'Agent not found: unknown'],
     ['is not online', 'asleep', 'AGENT_BUSY', 'Agent asleep is not online'],
     [
-      'nobody speaks to',
+      'has no provider',
       'strange',
       'PROVIDER_ERROR',
       'Provider martian of agent strange: No provider for martian: pass it in "providers"',
@@ -324,8 +324,8 @@ describe('errors', () => {
 
   test('have one class, and codes for programs', async () => {
     const { gateway } = gatewayOf({ echo })
-    const error = await rejection(() => gateway.sendTask('nobody', 'x'))
-    expect(A2AError.is(error, 'AGENT_NOT_FOUND') && error.data).toEqual({ agentId: 'nobody' })
+    const error = await rejection(() => gateway.sendTask('unknown', 'x'))
+    expect(A2AError.is(error, 'AGENT_NOT_FOUND') && error.data).toEqual({ agentId: 'unknown' })
     expect(await rejection(() => loadGatewayConfig('a2a: {agents: 7}'))).toMatchObject({
       code: 'CONFIGURATION_ERROR',
       message: expect.stringContaining('a2a.agents') as unknown,

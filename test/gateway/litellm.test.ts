@@ -15,7 +15,7 @@ import {
   type TestAgent,
 } from './support/request-handler.js'
 
-/** What `Task::new(agent_id, provider, instruction)` of the document becomes as JSON, with an id that is told. */
+/** What `Task::new(agent_id, provider, instruction)` of the document becomes as JSON, with a given id. */
 function newTask(id: string, agentId: string, instruction: string): JsonObject {
   return {
     id,
@@ -118,7 +118,7 @@ describe('task_send_subscribe', () => {
         yield 'and half'
       },
     })
-    const told: unknown[] = []
+    const updates: unknown[] = []
     for await (const update of rpcStream(url, 'task_send_subscribe', newTask('1', 'research-agent', 'x'))) {
       const {
         state,
@@ -129,10 +129,10 @@ describe('task_send_subscribe', () => {
         [key: string]: unknown
         partial_output?: { response: string }
       }
-      told.push([state, progress, message, output?.response])
+      updates.push([state, progress, message, output?.response])
       if (output?.response === 'Half ') read.open()
     }
-    expect(told).toEqual([
+    expect(updates).toEqual([
       ['pending', undefined, undefined, undefined],
       ['running', undefined, undefined, undefined],
       ['running', 0.25, 'Reading', undefined],

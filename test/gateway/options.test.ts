@@ -95,19 +95,19 @@ describe('errors of a service without onError', () => {
   }
 
   test('are a warning of the process', async () => {
-    const heard = expectWarnings(/^work, agent a: .* Pass "onError" to handle it$/)
+    const warnings = expectWarnings(/^work, agent a: .* Pass "onError" to handle it$/)
     const error = serviceError()
     await failed(error)
-    expect(heard.map(({ message }) => message)).toEqual([
+    expect(warnings.map(({ message }) => message)).toEqual([
       'work, agent a: Provider custom of agent a: secret of the service. Pass "onError" to handle it',
     ])
-    expect(heard[0]).toHaveProperty('detail', error.stack)
+    expect(warnings[0]).toHaveProperty('detail', error.stack)
   })
 
   test('are one even if the service throws no error', async () => {
-    const heard = expectWarnings(/^work, agent a: .* Pass "onError" to handle it$/)
+    const warnings = expectWarnings(/^work, agent a: .* Pass "onError" to handle it$/)
     await failed('boom')
-    expect(heard.map(({ message }) => message)).toEqual([
+    expect(warnings.map(({ message }) => message)).toEqual([
       'work, agent a: a value that is not an error. Pass "onError" to handle it',
     ])
   })

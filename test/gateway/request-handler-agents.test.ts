@@ -112,7 +112,7 @@ describe('a new task goes to the agent', () => {
 const asker: CustomRun = ({ text, ref }, { agent }) =>
   ref === undefined
     ? { ref: { at: agent.id }, state: 'input-required', message: `What, asks ${agent.id}` }
-    : `${agent.id} heard ${text} at ${ref['at'] as string}`
+    : `${agent.id} received ${text} at ${ref['at'] as string}`
 
 describe('a follow-up', () => {
   it('stays with the agent of its task, whatever it names', async () => {
@@ -123,7 +123,7 @@ describe('a follow-up', () => {
     const metadata = { agentId: 'alice' }
     const more = { taskId, parts: [{ text: 'alice!' }], metadata }
     const answered = await client.run(more, { metadata })
-    expect(answered).toMatchObject({ type: 'completed', text: 'bob heard alice! at bob' })
+    expect(answered).toMatchObject({ type: 'completed', text: 'bob received alice! at bob' })
   })
 
   it('to a busy agent leaves the task waiting, and may be sent again', async () => {
@@ -154,7 +154,7 @@ describe('a follow-up', () => {
     })
     go.open()
     await waiting
-    expect(await client.run('this', { taskId })).toMatchObject({ text: 'bob heard this at bob' })
+    expect(await client.run('this', { taskId })).toMatchObject({ text: 'bob received this at bob' })
     expect([gateway.loadOf('bob'), errors]).toEqual([0, []])
   })
 

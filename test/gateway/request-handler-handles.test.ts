@@ -46,7 +46,7 @@ async function start(service: Service, handling: ServeOptions = {}, secret = SEC
 
 type Process = Awaited<ReturnType<typeof start>>
 
-/** A task that the service works on, and the handle that its client was told. */
+/** A task that the service works on, and the handle that its client received. */
 async function begin(client: A2AClient): Promise<{ id: string; contextId: string; handle: string }> {
   const events = client.stream('worker')
   for await (const event of events) {
@@ -55,7 +55,7 @@ async function begin(client: A2AClient): Promise<{ id: string; contextId: string
       return { id: event.taskId, contextId: event.contextId ?? '', handle }
     }
   }
-  throw new Error('No handle was told')
+  throw new Error('No handle came')
 }
 
 function handleIn(event: RemoteEvent): string | undefined {
@@ -220,14 +220,14 @@ describe('a handle of a task of one owner', () => {
     const service = new Service()
     const [known, open] = [await start(service, { authenticate }), await start(service)]
     const { client: ann } = await as(known.url, 'ann')
-    const [hers, nobodys] = [await begin(ann), await begin(open.client)]
+    const [hers, unowned] = [await begin(ann), await begin(open.client)]
     expect(await rejection(() => open.client.send(withHandle(hers.handle)))).toMatchObject({
       code: 'TASK_NOT_FOUND',
     })
-    expect(await rejection(() => ann.send(withHandle(nobodys.handle)))).toMatchObject({
+    expect(await rejection(() => ann.send(withHandle(unowned.handle)))).toMatchObject({
       code: 'TASK_NOT_FOUND',
     })
-    for (const { id } of [hers, nobodys]) service.end(id)
+    for (const { id } of [hers, unowned]) service.end(id)
   })
 })
 

@@ -41,23 +41,23 @@ const endless: TestAgent = (_task, { signal }) => untilAborted(signal)
 
 const NOT_FOUND: Case['expected'] = {
   code: 'AGENT_NOT_FOUND',
-  message: 'Agent not found: nobody',
-  data: { agentId: 'nobody' },
+  message: 'Agent not found: unknown',
+  data: { agentId: 'unknown' },
   rpc: [-32602, 200],
   rest: 404,
-  litellm: { code: -32002, message: 'Agent not found: nobody' },
+  litellm: { code: -32002, message: 'Agent not found: unknown' },
   retryAfter: null,
 }
 
-const NOBODY = 'No online agent has a capability for this message: name an agent in metadata.agentId'
+const NO_AGENT = 'No online agent has a capability for this message: name an agent in metadata.agentId'
 
 const MISMATCH: Case['expected'] = {
   code: 'CAPABILITY_MISMATCH',
-  message: NOBODY,
+  message: NO_AGENT,
   data: { capabilities: [] },
   rpc: [-32004, 200],
   rest: 400,
-  litellm: { code: -32005, message: NOBODY },
+  litellm: { code: -32005, message: NO_AGENT },
   retryAfter: null,
 }
 
@@ -78,11 +78,11 @@ function busy(reason: string, seconds = 5, message = 'Agent is busy: bob'): Case
 }
 
 const CASES: Readonly<Record<string, Case>> = {
-  'an agent that there is not': { agents: { bob: echo }, agentId: 'nobody', expected: NOT_FOUND },
+  'an agent that there is not': { agents: { bob: echo }, agentId: 'unknown', expected: NOT_FOUND },
   'an agent that was there': {
-    agents: { nobody: echo },
-    agentId: 'nobody',
-    before: (gateway) => gateway.registry.unregister('nobody'),
+    agents: { unknown: echo },
+    agentId: 'unknown',
+    before: (gateway) => gateway.registry.unregister('unknown'),
     expected: NOT_FOUND,
   },
   ...Object.fromEntries(
@@ -120,12 +120,12 @@ const CASES: Readonly<Record<string, Case>> = {
     before: (gateway) => gateway.sendTask('bob', 'work'),
     expected: busy('its service keeps failing', 30),
   },
-  'work that nobody can do who is online': {
+  'work that no online agent can do': {
     agents: { work: echo },
     before: (gateway) => gateway.registry.updateStatus('work', 'offline'),
     expected: MISMATCH,
   },
-  'work that nobody says he can do': { agents: { bob: echo }, expected: MISMATCH },
+  'work that no agent declares': { agents: { bob: echo }, expected: MISMATCH },
   'too many tasks': {
     agents: { bob: echo },
     options: { config: { rateLimit: { requests: 1, perMs: 60_000 } }, clock: frozen() },
@@ -222,34 +222,31 @@ describe.each(NAMES)('%s', (name) => {
 })
 
 test.each([
-  ['nobody speaks to', 'unheard_of', 'No provider for unheard_of: pass it in "providers"'],
+  ['has no provider', 'unheard_of', 'No provider for unheard_of: pass it in "providers"'],
   ['is not set up', 'langgraph', 'settings.assistantId is missing'],
-])(
-  'an agent that %s is refused without a word of why, which onError is told',
-  async (_, provider, reason) => {
-    const told: unknown[] = []
-    const checkAgent = (): never => {
-      throw invalidParams('settings.assistantId', 'is missing')
-    }
-    const gateway = new A2AGateway({
-      providers: { langgraph: Object.assign(custom(echo), { checkAgent }) },
-      onError: (error, context) =>
-        told.push([A2AError.is(error, 'PROVIDER_ERROR') && error.data.reason, context]),
-    })
-    onTestFinished(() => gateway.close())
-    gateway.registry.register({
-      ...{ id: 'carol', provider, capabilities: ['sing'], endpoint: { url: 'https://service.test' } },
-    })
-    const { url } = await serveGateway(gateway)
-    const task = { input: { instruction: 'sing' }, metadata: { agent_id: 'carol' } }
-    expect((await rpc(url, 'task_send', task)).body['error']).toEqual({
-      code: -32603,
-      message: 'Internal error',
-    })
-    expect(told).toEqual([[reason, { during: 'sendTask', agentId: 'carol' }]])
-    expect(gateway.tasks.size()).toBe(0)
-  },
-)
+])('an agent that %s is refused without the reason, which onError receives', async (_, provider, reason) => {
+  const reported: unknown[] = []
+  const checkAgent = (): never => {
+    throw invalidParams('settings.assistantId', 'is missing')
+  }
+  const gateway = new A2AGateway({
+    providers: { langgraph: Object.assign(custom(echo), { checkAgent }) },
+    onError: (error, context) =>
+      reported.push([A2AError.is(error, 'PROVIDER_ERROR') && error.data.reason, context]),
+  })
+  onTestFinished(() => gateway.close())
+  gateway.registry.register({
+    ...{ id: 'carol', provider, capabilities: ['sing'], endpoint: { url: 'https://service.test' } },
+  })
+  const { url } = await serveGateway(gateway)
+  const task = { input: { instruction: 'sing' }, metadata: { agent_id: 'carol' } }
+  expect((await rpc(url, 'task_send', task)).body['error']).toEqual({
+    code: -32603,
+    message: 'Internal error',
+  })
+  expect(reported).toEqual([[reason, { during: 'sendTask', agentId: 'carol' }]])
+  expect(gateway.tasks.size()).toBe(0)
+})
 
 describe('the rate limit', () => {
   it('is that of each principal, and counts no message that was refused', async () => {
@@ -265,7 +262,7 @@ describe('the rate limit', () => {
     )
     const as = (name: string) => A2AClient.connect(url, { headers: { authorization: name } })
     const [ann, ben] = [await as('ann'), await as('ben')]
-    expect(await rejection(() => ann.send('x', { metadata: { agentId: 'nobody' } }))).toMatchObject({
+    expect(await rejection(() => ann.send('x', { metadata: { agentId: 'unknown' } }))).toMatchObject({
       code: 'AGENT_NOT_FOUND',
     })
     expect(await ann.run('bob')).toMatchObject({ type: 'completed' })

@@ -27,15 +27,15 @@ describe('a task', () => {
         yield 'are red'
       },
     })
-    const told: string[] = []
+    const received: string[] = []
     for await (const event of client.stream('poet')) {
       if (event.type === 'artifact') {
-        told.push(event.artifact.parts.map(({ text = '' }) => text).join(''))
+        received.push(event.artifact.parts.map(({ text = '' }) => text).join(''))
         // The second chunk comes when the first has been read: nothing is kept until the end.
         read.open()
-      } else told.push(event.type === 'status' ? event.state : event.type)
+      } else received.push(event.type === 'status' ? event.state : event.type)
     }
-    expect(told).toEqual(['task', 'working', 'Roses ', 'are red', 'completed'])
+    expect(received).toEqual(['task', 'working', 'Roses ', 'are red', 'completed'])
   })
 
   it('shows progress, and results of every kind', async () => {

@@ -18,9 +18,9 @@ function get(auth: Authenticator, fetch?: Fetch, url = AGENT): Promise<Answer> {
 }
 
 /** All that a log, a debugger or a serializer could tell of it. */
-function toldBy(value: unknown): string {
+function visibleTextOf(value: unknown): string {
   const { stack = '', cause } = value instanceof Error ? value : {}
-  const rest = cause === undefined ? '' : toldBy(cause)
+  const rest = cause === undefined ? '' : visibleTextOf(cause)
   return (
     inspect(value, { depth: Infinity, showHidden: true }) +
     JSON.stringify(value) +
@@ -76,7 +76,7 @@ describe('bearerAuth', () => {
       expect(() => bearerAuth(token)).toThrow(
         /^token (is required|has characters that a request cannot contain)$/,
       )
-      if (token !== '') expect(toldBy(error)).not.toContain(token)
+      if (token !== '') expect(visibleTextOf(error)).not.toContain(token)
     },
   )
 
@@ -87,7 +87,7 @@ describe('bearerAuth', () => {
     await get(auth, undefined, home.url)
     expect(home.asked[0]?.headers.authorization).toBe(`Bearer ${SECRET}`)
     expect(other.asked[0]?.headers.authorization).toBeUndefined()
-    expect(toldBy(auth) + toldBy(bearerAuth(() => SECRET))).not.toContain(SECRET)
+    expect(visibleTextOf(auth) + visibleTextOf(bearerAuth(() => SECRET))).not.toContain(SECRET)
   })
 
   test('is not renewed when another origin, which did not get it, refuses', async () => {
@@ -127,7 +127,7 @@ describe('apiKeyAuth', () => {
   test('shows its key in no error and no answer', async () => {
     const auth = apiKeyAuth({ name: 'key', value: SECRET, in: 'query' })
     const broken: Fetch = () => Promise.reject(new TypeError('fetch failed'))
-    expect(toldBy(await failureOf(get(auth, broken))) + toldBy(auth)).not.toContain(SECRET)
+    expect(visibleTextOf(await failureOf(get(auth, broken))) + visibleTextOf(auth)).not.toContain(SECRET)
     expect((await get(auth, fakeFetch(() => ({})).fetch)).url).toBe(AGENT)
   })
 
@@ -315,7 +315,7 @@ describe('a server that gives no token', () => {
       message: `OAuth: No token from ${TOKENS}: ${reason}`,
       data: { service: 'OAuth', url: TOKENS },
     })
-    expect(toldBy(error)).not.toMatch(new RegExp(`${SECRET}|${TOKEN}`))
+    expect(visibleTextOf(error)).not.toMatch(new RegExp(`${SECRET}|${TOKEN}`))
   })
 
   test('is asked again by the next request', async () => {
@@ -358,13 +358,13 @@ describe('a server that gives no token', () => {
   test('gets the secret, and no other server does', async () => {
     const { auth, token } = login(counting())
     await token()
-    expect(toldBy(auth)).not.toMatch(new RegExp(`${SECRET}|t1`))
+    expect(visibleTextOf(auth)).not.toMatch(new RegExp(`${SECRET}|t1`))
     const broken = login(() => {
       throw new TypeError('fetch failed', { cause: new Error('ECONNREFUSED') })
     })
     const error = await failureOf(broken.token())
     expect(error).toMatchObject({ code: 'EXTERNAL_SERVICE_ERROR' })
-    expect(toldBy(error)).not.toContain(SECRET)
+    expect(visibleTextOf(error)).not.toContain(SECRET)
   })
 })
 

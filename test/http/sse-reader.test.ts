@@ -123,8 +123,8 @@ describe('a silent stream', () => {
   it('ends when it is silent too long; a comment is no silence', async () => {
     const { clock, events, write, hasLeft } = opened()
     const next = events.next()
-    const told = next.then(
-      () => 'told',
+    const outcome = next.then(
+      () => 'an event',
       (error: unknown) => error,
     )
     for (let count = 0; count < 5; count += 1) {
@@ -134,7 +134,7 @@ describe('a silent stream', () => {
     }
     await new Promise(setImmediate)
     clock.advance(100)
-    expect(await told).toMatchObject({ code: 'REQUEST_TIMED_OUT', data: { timeoutMs: 100 } })
+    expect(await outcome).toMatchObject({ code: 'REQUEST_TIMED_OUT', data: { timeoutMs: 100 } })
     expect(hasLeft()).toBe(true)
     expect(clock.pending).toBe(0)
   })

@@ -82,11 +82,11 @@ describe('authorize', () => {
     const page = pageFor({ owner: 'ann' })
     for (const path of ['', '/events', '/follow', '/wire']) {
       const other = await page.get(`tasks/of-bob${path}`)
-      const none = await page.get(`tasks/of-nobody${path}`)
+      const none = await page.get(`tasks/of-no-one${path}`)
       expect([path, other.status, JSON.stringify(other.body).replace('of-bob', 'X')]).toEqual([
         path,
         404,
-        JSON.stringify(none.body).replace('of-nobody', 'X'),
+        JSON.stringify(none.body).replace('of-no-one', 'X'),
       ])
     }
     expect((await page.post('tasks/of-bob/cancel', {})).status).toBe(404)

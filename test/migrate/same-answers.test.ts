@@ -49,7 +49,7 @@ function summary(task: Task): unknown {
   }
 }
 
-function storyOf({ task, message, statusUpdate, artifactUpdate }: StreamResponse): string {
+function summaryOf({ task, message, statusUpdate, artifactUpdate }: StreamResponse): string {
   if (task !== undefined) return `task ${task.status.state}`
   if (message !== undefined) return `message ${textOf(message.parts)}`
   if (statusUpdate !== undefined) {
@@ -61,8 +61,8 @@ function storyOf({ task, message, statusUpdate, artifactUpdate }: StreamResponse
 
 /** This library has two events where a task enters `working` with a message: the state, and the message. */
 function joined(stream: readonly StreamResponse[] = []): string[] {
-  const story = stream.map(storyOf)
-  return story.filter((each, index) => story[index + 1]?.startsWith(`${each} `) !== true)
+  const summaries = stream.map(summaryOf)
+  return summaries.filter((each, index) => summaries[index + 1]?.startsWith(`${each} `) !== true)
 }
 
 describe.each(CASES)('$name', (each) => {
@@ -73,7 +73,7 @@ describe.each(CASES)('$name', (each) => {
       expect(task).toBeUndefined()
       expect(textOf(message?.parts)).toBe('Hello, you!')
       expect(message).toMatchObject({ role: 'ROLE_AGENT', contextId: 'conversation' })
-      expect((await collect(peer.stream(say('two')))).map(storyOf)).toEqual(['message Hello, two!'])
+      expect((await collect(peer.stream(say('two')))).map(summaryOf)).toEqual(['message Hello, two!'])
     }
   })
 

@@ -20,7 +20,7 @@ document.addEventListener('securitypolicyviolation', ({ blockedURI }) => {
 })
 const card = parseAgentCard(await (await fetch(AGENT + '/.well-known/agent-card.json')).json())
 await talk(client, card.supportedInterfaces[0].url)
-document.title = card.name + ' was heard'
+document.title = card.name + ' was read'
 `
 
 /** Answers as an agent that pages of any origin may ask. */
@@ -62,7 +62,7 @@ it(
     const { code } = await bundle(SCRIPT.replace('AGENT', JSON.stringify(agent)))
     const { page, failure } = await openPage(chromium, await servePage(code))
     // Playwright's own waiting would evaluate code in the page, which its policy forbids.
-    const titled = expect.poll(() => page.title(), { timeout: 20_000 }).toBe('Echo was heard')
+    const titled = expect.poll(() => page.title(), { timeout: 20_000 }).toBe('Echo was read')
     await Promise.race([titled, failure])
   },
 )

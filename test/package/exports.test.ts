@@ -46,7 +46,7 @@ describe('package.json', () => {
   })
 })
 
-it('keeps the names of error classes, which Node prints when nobody catches an error', async () => {
+it('keeps the names of error classes, which Node prints for an uncaught error', async () => {
   const program = `import { A2AError } from 'a2a-tasks'
     import { createRequire } from 'node:module'
     console.log(A2AError.name, createRequire(import.meta.url)('a2a-tasks').A2AError.name)`

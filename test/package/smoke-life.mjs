@@ -8,8 +8,8 @@ export async function live({ core, client, gateway, server, node, telemetry, tes
   const { A2AError, TaskManager } = core
   const { ManualClock, sequentialIds } = testing
   const tasks = new TaskManager({ taskTimeoutMs: 60_000, pruneIntervalMs: 60_000 })
-  const heard = []
-  tasks.on('task:stateChange', ({ from, to }) => heard.push(`${from} → ${to}`))
+  const seen = []
+  tasks.on('task:stateChange', ({ from, to }) => seen.push(`${from} → ${to}`))
 
   const { id } = tasks.createTask({ skill: 'count', input: { to: 2 } })
   const stream = readAll(tasks.subscribe(id))
@@ -21,7 +21,7 @@ export async function live({ core, client, gateway, server, node, telemetry, tes
   const task = await done
   equal(task.state, 'completed')
   equal(task.artifacts[0].parts.length, 2)
-  equal(heard.join(), 'submitted → working,working → completed')
+  equal(seen.join(), 'submitted → working,working → completed')
   equal((await stream).map(({ type }) => type).join(), 'snapshot,status,artifact,artifact,output,status')
 
   const refused = catching(() => tasks.updateTask(id, { state: 'working' }))

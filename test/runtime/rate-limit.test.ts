@@ -78,7 +78,7 @@ describe('a rate limit', () => {
         for (const pause of pauses) {
           const waitMs = limiter.consume('a')
           if (waitMs === 0) given += 1
-          // Who waits as long as he is told to gets one.
+          // After the reported time there is one.
           clock.advance(waitMs > 0 ? waitMs : pause)
           passed += waitMs > 0 ? waitMs : pause
           if (waitMs > 0) {

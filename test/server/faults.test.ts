@@ -399,10 +399,10 @@ describe('leaving a stream', () => {
 
   test('a task is stored when it ends, not when a client reads the end', async () => {
     const { stream, result } = agent((run) => run.text)
-    await stream('nobody reads this')
+    await stream('left unread')
     const { tasks } = await result<wire.ListTasksResponse>('ListTasks', { includeArtifacts: true })
     expect(tasks.map((task) => [task.status.state, ...artifactTexts(task)])).toEqual([
-      ['TASK_STATE_COMPLETED', 'nobody reads this'],
+      ['TASK_STATE_COMPLETED', 'left unread'],
     ])
   })
 

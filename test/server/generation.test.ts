@@ -42,27 +42,27 @@ describe('a client that does not ask for 1.1 never sees a generation', () => {
         },
         { ...(isPreview && { preview }), tasks: { eventLogSize: 100 } },
       )
-      const tell = async (operation: Unary | Streaming, params: object): Promise<string> => {
+      const send = async (operation: Unary | Streaming, params: object): Promise<string> => {
         const init = { headers: { ...SPEAKING[version], 'Last-Event-ID': '2' } }
         const text = await (await a.handler.fetch(binding.request(operation, params, init))).text()
         texts.push(text)
         return text
       }
       const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'go' }] }
-      await tell('SendMessage', { message, configuration: { ifGenerationMatch: 99 } })
-      await tell('SendStreamingMessage', { message })
+      await send('SendMessage', { message, configuration: { ifGenerationMatch: 99 } })
+      await send('SendStreamingMessage', { message })
       const asked = { ...message, parts: [{ text: 'ask' }] }
-      const [, id = ''] = /"task":\{"id":"([^"]*)"/.exec(await tell('SendMessage', { message: asked })) ?? []
+      const [, id = ''] = /"task":\{"id":"([^"]*)"/.exec(await send('SendMessage', { message: asked })) ?? []
       expect(a.tasks.getTask(id)?.state).toBe('input-required')
       const answer = { ...message, messageId: 'answer', taskId: id }
       const configuration = version === '1.1' ? {} : { ifGenerationMatch: 99 }
-      await tell('SendMessage', { message: answer, configuration })
+      await send('SendMessage', { message: answer, configuration })
       expect(a.tasks.getTask(id)?.state).toBe('completed')
-      await tell('GetTask', { id, currentGeneration: 99 })
-      await tell('ListTasks', { includeArtifacts: true })
-      await tell('CancelTask', { id })
-      await tell('SubscribeToTask', { id })
-      await tell('GetTask', { id: 'nobody' })
+      await send('GetTask', { id, currentGeneration: 99 })
+      await send('ListTasks', { includeArtifacts: true })
+      await send('CancelTask', { id })
+      await send('SubscribeToTask', { id })
+      await send('GetTask', { id: 'unknown' })
       texts.push(await (await a.handler.fetch(get('/.well-known/agent-card.json'))).text())
       await a.handler.close({ graceMs: 0 })
     }
@@ -152,11 +152,11 @@ describe.each(BINDINGS)('$name: ifGenerationMatch', (binding) => {
   test('of two clients that answer what they have both read, exactly one wins', async () => {
     const a = draft(asking)
     const { id, generation } = await taskOf(ask(binding, a, 'SendMessage', { message: user('go') }))
-    const told = await Promise.all(['left', 'right'].map((text) => say(a, text, id, generation)))
+    const answers = await Promise.all(['left', 'right'].map((text) => say(a, text, id, generation)))
     const texts = a.tasks.getTask(id)?.messages.flatMap(({ role, parts }) => (role === 'user' ? parts : []))
     expect(texts).toEqual([{ text: 'go' }, { text: 'left' }])
-    expect(told[0]?.result).toMatchObject({ task: { id } })
-    const [, lost] = told
+    expect(answers[0]?.result).toMatchObject({ task: { id } })
+    const [, lost] = answers
     expect(lost?.status).toBe(binding.name === 'JSON-RPC' ? 200 : 409)
     expect(lost?.error).toMatchObject({
       code: binding.name === 'JSON-RPC' ? -32010 : 409,
@@ -173,11 +173,11 @@ describe.each(BINDINGS)('$name: ifGenerationMatch', (binding) => {
     await turn()
     a.clock.advance(0)
     const { id, generation } = await taskOf(first)
-    const told = ['left', 'right'].map((text) => pending(say(a, text, id, String(generation))))
-    expect(await Promise.all(told.map(({ isOver }) => isOver()))).toEqual([false, true])
-    expect((await told[1]?.promise)?.error?.reason).toBe('TASK_GENERATION_MISMATCH')
+    const answers = ['left', 'right'].map((text) => pending(say(a, text, id, String(generation))))
+    expect(await Promise.all(answers.map(({ isOver }) => isOver()))).toEqual([false, true])
+    expect((await answers[1]?.promise)?.error?.reason).toBe('TASK_GENERATION_MISMATCH')
     open()
-    expect((await told[0]?.promise)?.result).toHaveProperty('task.status.state', 'TASK_STATE_COMPLETED')
+    expect((await answers[0]?.promise)?.result).toHaveProperty('task.status.state', 'TASK_STATE_COMPLETED')
     await a.handler.close({ graceMs: 0 })
   })
 
@@ -195,8 +195,8 @@ describe.each(BINDINGS)('$name: ifGenerationMatch', (binding) => {
     for (const ifGenerationMatch of [0, task.generation - 1, task.generation + 1, '9223372036854775807']) {
       for (const operation of ['SendMessage', 'SendStreamingMessage', 'SendStreamingMessage'] as const) {
         const params = { message: user('no', task.id), configuration: { ifGenerationMatch } }
-        const told = await ask(binding, a, operation as Unary, params)
-        expect(told.error?.reason).toBe('TASK_GENERATION_MISMATCH')
+        const answer = await ask(binding, a, operation as Unary, params)
+        expect(answer.error?.reason).toBe('TASK_GENERATION_MISMATCH')
       }
     }
     await turn()
@@ -235,7 +235,7 @@ describe.each(BINDINGS)('$name: ifGenerationMatch', (binding) => {
       tasks,
       preview,
       onFollowUp: (_, { id }) => {
-        tasks.updateTask(id, { message: 'Somebody has more to say' })
+        tasks.updateTask(id, { message: 'Another client has more to say' })
         return 'queue'
       },
     })
@@ -243,11 +243,11 @@ describe.each(BINDINGS)('$name: ifGenerationMatch', (binding) => {
     const { id, generation } = await taskOf(
       ask(binding, { handler }, 'SendMessage', { message: user('go'), configuration }),
     )
-    const told = await ask(binding, { handler }, 'SendMessage', {
+    const answer = await ask(binding, { handler }, 'SendMessage', {
       message: user('more', id),
       configuration: { ifGenerationMatch: generation },
     })
-    expect(told.error?.reason).toBe('TASK_GENERATION_MISMATCH')
+    expect(answer.error?.reason).toBe('TASK_GENERATION_MISMATCH')
     expect(tasks.getTask(id)?.messages).toHaveLength(1)
     open()
   })

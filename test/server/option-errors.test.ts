@@ -212,7 +212,7 @@ describe('the result of a run, or of a function of the options,', () => {
     ['progress', (run) => run.update('too late')],
     ['an artifact', (run) => run.artifact('too late')],
   ])(
-    'a run that never looked at its signal may go on after a cancel, and nobody is alarmed: %s',
+    'a run that never looked at its signal may go on after a cancel, without a report: %s',
     async (what, then) => {
       const canceled = gate()
       const over = gate<unknown>()
@@ -239,8 +239,8 @@ describe('the result of a run, or of a function of the options,', () => {
 })
 
 describe('a principal that identifies no user', () => {
-  test.each([null, undefined])('is refused with 401: %s', async (nobody) => {
-    const { handler, errors } = agent(() => undefined, { authenticate: () => nobody })
+  test.each([null, undefined])('is refused with 401: %s', async (principal) => {
+    const { handler, errors } = agent(() => undefined, { authenticate: () => principal })
     const response = await handler.fetch(new Request('https://agent.test/tasks'))
     expect([response.status, errors]).toEqual([401, []])
   })

@@ -143,8 +143,8 @@ describe('toNodeListener with a principal', () => {
   ])('passes it to %s', async (_, target) => {
     const listener = toNodeListener(target, options)
     expect(await textOf(await post(await serve(listener, ADA)))).toBe('Hello, Ada')
-    for (const nobody of [null, undefined]) {
-      expect((await post(await serve(listener, nobody))).status).toBe(401)
+    for (const principal of [null, undefined]) {
+      expect((await post(await serve(listener, principal))).status).toBe(401)
     }
   })
 

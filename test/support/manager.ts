@@ -1,7 +1,7 @@
 import { TaskManager, type TaskManagerOptions, type TaskState } from 'a2a-tasks'
 import { ManualClock, sequentialIds } from 'a2a-tasks/testing'
 
-/** A manager whose time and ids can be told in advance, with one task of each id that is asked for. */
+/** A manager with predictable time and ids, with one task of each id that is asked for. */
 export function setup(options: TaskManagerOptions = {}): {
   tasks: TaskManager
   clock: ManualClock

@@ -32,11 +32,11 @@ describe('one operation', () => {
     const agent = fakeAgent('Hello')
     const client = connect(agent)
     const sent = await inSpan('caller', () => client.send('Hi', { headers: { 'x-mine': '1' } }))
-    const told = span('SendMessage')
+    const sendSpan = span('SendMessage')
     const task = sent.type === 'task' ? sent.task : undefined
-    expect(told.kind).toBe(SpanKind.CLIENT)
-    expect(parentOf(told)).toBe(idOf(span('caller')))
-    expect(told.attributes).toEqual({
+    expect(sendSpan.kind).toBe(SpanKind.CLIENT)
+    expect(parentOf(sendSpan)).toBe(idOf(span('caller')))
+    expect(sendSpan.attributes).toEqual({
       'a2a.method.name': 'SendMessage',
       'a2a.protocol.binding': 'JSONRPC',
       'a2a.protocol.version': '1.0',
@@ -48,7 +48,7 @@ describe('one operation', () => {
       'server.address': 'agent.test',
       'server.port': 443,
     })
-    expect(traceparents(agent)).toEqual([`00-${traceOf(told)}-${idOf(told)}-01`])
+    expect(traceparents(agent)).toEqual([`00-${traceOf(sendSpan)}-${idOf(sendSpan)}-01`])
     expect(agent.requests[0]?.headers.get('x-mine')).toBe('1')
   })
 
@@ -121,8 +121,8 @@ describe('one operation', () => {
     for await (const page of pages) sizes.push(page.tasks.length)
     expect(sizes).toEqual([2, 1])
     expect((await pages).tasks).toHaveLength(2)
-    const told = span('ListTasks')
-    expect(traceparents(agent).at(-1)).toBe(`00-${traceOf(told)}-${idOf(told)}-01`)
+    const listSpan = span('ListTasks')
+    expect(traceparents(agent).at(-1)).toBe(`00-${traceOf(listSpan)}-${idOf(listSpan)}-01`)
     expect(traceparents(agent)).toHaveLength(4)
   })
 })
@@ -217,13 +217,13 @@ describe('a run', () => {
     for (const given of ['friend', other, { ...card }]) {
       expect(await client.sendTask(given, taskManager.createTask({ skill: 'x' }))).toMatchObject({ ok: true })
     }
-    const nobody = client.sendTask('nobody', taskManager.createTask({ skill: 'x' }))
-    await expect(nobody).rejects.toThrow('nobody')
+    const sending = client.sendTask('unknown', taskManager.createTask({ skill: 'x' }))
+    await expect(sending).rejects.toThrow('unknown')
     expect(spans().map(({ name }) => name)).toEqual([
       'invoke_agent friend',
       'invoke_agent Fake agent',
       'invoke_agent Fake agent',
-      'invoke_agent nobody',
+      'invoke_agent unknown',
     ])
     expect(traceparents(agent)).toEqual(
       spans()

@@ -76,7 +76,7 @@ describe('a task that one replica holds', () => {
     here.leased.patchTask(id, { state: 'input-required' })
     expect(await here.leased.release(id)).toBe(true)
     expect(ended(all)).toEqual(['here.task.submit', 'here.task.execute'])
-    await inSpan('answer', async () => await there.leased.take(id))
+    await inSpan('answer', async () => await there.leased.acquire(id))
     there.leased.patchTask(id, { state: 'working' })
     there.leased.patchTask(id, { state: 'completed' })
     await there.leased.stored(id)
@@ -88,7 +88,7 @@ describe('a task that one replica holds', () => {
   it('keeps its span when its creator takes the lease later', async () => {
     const all = recorded()
     const { id } = await all.a.createTask({ skill: 'x' })
-    await all.here.leased.take(id)
+    await all.here.leased.acquire(id)
     all.here.leased.patchTask(id, { state: 'rejected' })
     await all.here.leased.stored(id)
     expect(ended(all)).toEqual(['here.task.submit', 'here.task.execute'])
@@ -118,7 +118,7 @@ describe('the span of a task that its process no longer holds', () => {
       if (step === 'renew') throw new Error('Paused')
     }
     await pass(clock, 31_000)
-    await there.leased.take(id)
+    await there.leased.acquire(id)
     faults.before = undefined
     await pass(clock, 10_000)
     expect(ended(all)).toEqual(['here.task.submit', 'here.task.execute LEASE_LOST'])
@@ -136,7 +136,7 @@ describe('the span of a task that its process no longer holds', () => {
       throw new Error('Dead')
     }
     await inSpan('unrelated', async () => await pass(clock, 60_000))
-    expect(there.told).toMatchObject([{ orphan: { id } }])
+    expect(there.calls).toMatchObject([{ orphan: { id } }])
     there.leased.patchTask(id, { state: 'rejected' })
     await there.leased.stored(id)
     expect(parentOf(span('there.task.execute'))).toBeUndefined()
@@ -213,7 +213,7 @@ describe('instrumentTasks', () => {
     stop()
     expect(ended(recording)).toEqual(['a2a.task.submit', 'a2a.task.execute'])
     await leased.release(id)
-    await leased.take(id)
+    await leased.acquire(id)
     leased.patchTask(id, { state: 'rejected' })
     await leased.stored(id)
     await a.destroy()

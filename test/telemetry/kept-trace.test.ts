@@ -34,7 +34,7 @@ it('the trace of a task is continued by the process that recovers it, and so is 
     throw new Error('Dead')
   }
   await inSpan('unrelated', async () => await pass(clock, 60_000))
-  expect(there.told).toMatchObject([{ orphan: { id } }])
+  expect(there.calls).toMatchObject([{ orphan: { id } }])
   there.leased.patchTask(id, { state: 'rejected' })
   await there.leased.stored(id)
   expect(parentOf(span('there.task.execute'))).toBe(idOf(span('request')))
@@ -63,7 +63,7 @@ it.each(Object.keys(STORES))(
     here.leased.patchTask(id, { state: 'input-required' })
     await here.leased.release(id)
     await expect.poll(() => b.documents.documents({ id, createdAt }, 'trace')).toHaveLength(1)
-    await inSpan('answer', async () => await there.leased.take(id))
+    await inSpan('answer', async () => await there.leased.acquire(id))
     await b.documents.documents({ id, createdAt }, 'trace')
     there.leased.patchTask(id, { state: 'rejected' })
     await there.leased.stored(id)

@@ -10,7 +10,7 @@ import { idOf, parentOf, sdk, traceOf } from './support/sdk.js'
 
 type Span = ReturnType<ReturnType<typeof sdk>['spans']>[number]
 
-function told({ name, attributes }: Span): string {
+function summaryOf({ name, attributes }: Span): string {
   const error = attributes['error.type']
   const replayed = attributes['a2a.step.replayed'] === true ? ' replayed' : ''
   return `${name} ${String(attributes['a2a.step.name'])}${replayed}${error !== undefined ? ` ${String(error)}` : ''}`
@@ -30,7 +30,7 @@ it('each step has a span in the trace of its request, and what it calls is in th
   const handler = instrumentHandler(createRequestHandler({ card, execute, tasks: new TaskManager() }))
   await call(jsonRpc, { handler }, 'SendMessage', { message: user('go') })
   const steps = spans().filter(({ name }) => name === 'a2a.task.step')
-  expect(steps.map(told)).toEqual(['a2a.task.step one#1', 'a2a.task.step two#1 RangeError'])
+  expect(steps.map(summaryOf)).toEqual(['a2a.task.step one#1', 'a2a.task.step two#1 RangeError'])
   expect(steps[0]?.attributes['a2a.task.id']).toBeTypeOf('string')
   expect(steps.map(parentOf)).toEqual([idOf(span('SendMessage')), idOf(span('SendMessage'))])
   expect(parentOf(span('call'))).toBe(steps[0] && idOf(steps[0]))
@@ -58,7 +58,7 @@ it('a replica that continues a turn marks the steps of its history, in the trace
   await a.tasks.destroy()
   await pass(clock, async () => (await get(b, id)).status.state === 'TASK_STATE_COMPLETED')
   const steps = spans().filter(({ name }) => name === 'a2a.task.step')
-  expect(steps.map(told)).toEqual([
+  expect(steps.map(summaryOf)).toEqual([
     ...['a2a.task.step one#1', 'a2a.task.step one#1 replayed', 'a2a.task.step two#1'],
   ])
   expect(new Set(steps.map(traceOf))).toEqual(new Set([traceOf(span('request'))]))

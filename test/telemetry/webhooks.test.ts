@@ -3,14 +3,14 @@ import { SpanKind, SpanStatusCode } from '@opentelemetry/api'
 import { instrumentHandler } from 'a2a-tasks/telemetry'
 import { expect, it } from 'vitest'
 import { receiver } from '../server/push/support/push.js'
-import { registered, shop, stateIs, task } from '../server/durable/support/push.js'
+import { registered, sharedStore, stateIs, task } from '../server/durable/support/push.js'
 import { pass } from '../server/durable/support/replicas.js'
 import { idOf, parentOf, sdk, traceOf } from './support/sdk.js'
 
 it('a process that delivers for a dead one continues the trace in which the webhook was registered', async () => {
   const { inSpan, span, spans } = sdk()
   const hook = await receiver(204, 503)
-  const { open } = shop()
+  const { open } = sharedStore()
   const [a, b] = [open(), open()]
   const { dispatch } = instrumentHandler(a.handler, { prefix: 'here' })
   instrumentHandler(b.handler, { prefix: 'there' })

@@ -61,7 +61,7 @@ test('one content, one result', () => {
   events.push({})
 })
 
-test('a content is told by its property', () => {
+test('a content is identified by its property', () => {
   const text = (part: schemas.Part): string => (part.text !== undefined ? part.text : '')
   expectTypeOf(text).returns.toBeString()
   const answer = (response: schemas.StreamResponse): schemas.Task | undefined => response.task

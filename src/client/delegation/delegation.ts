@@ -122,7 +122,7 @@ export class DelegationManager {
     }
   }
 
-  /** Goes on with the task of a process that has died. Nobody waits for it, so it fails if the agent cannot be reached. */
+  /** Goes on with the task of a process that has died. No caller waits for it, so it fails if the agent cannot be reached. */
   async #recover(
     shared: SharedDelegations,
     taskId: string,

@@ -7,6 +7,7 @@ import { stepsTo } from '../../core/advance.js'
 import { A2AError } from '../../core/errors.js'
 import { isTerminal, type TaskState } from '../../core/lifecycle.js'
 import type { SyncTasks } from '../../core/managers.js'
+import type { TaskUpdate } from '../../core/params.js'
 import type { Message } from '../../core/task.js'
 import type { JsonValue } from '../../core/json-types.js'
 import { compact } from '../../runtime/compact.js'
@@ -238,7 +239,7 @@ export class LocalCopy {
     }
   }
 
-  /** Moves to `state` on the shortest legal way: agents may skip states. */
+  /** Moves to `state`, or changes what the task has in it. */
   #moveTo(state: TaskState, message?: string | Message, output?: JsonValue): void {
     const local = this.#tasks.peekTask(this.#id)
     if (local === null || isTerminal(local.state)) {
@@ -247,15 +248,20 @@ export class LocalCopy {
     }
     const content = { ...(message !== undefined && { message }), ...(output !== undefined && { output }) }
     if (local.state !== state) {
-      // No state leads back to `submitted`.
-      for (const step of stepsTo(local.state, state === 'submitted' ? 'working' : state)) {
-        if (!this.#tasks.can(this.#id, step)) return
-        this.#tasks.patchTask(this.#id, { state: step, ...(step === state && content) })
-      }
-      if (isTerminal(state)) this.#onEnd?.(this.#id)
+      this.#advance(local.state, state, content)
       return
     }
     const hasNewMessage = message !== undefined && JSON.stringify(message) !== JSON.stringify(local.message)
     if (hasNewMessage || output !== undefined) this.#tasks.patchTask(this.#id, content)
+  }
+
+  /** Takes the shortest legal way: agents may skip states. */
+  #advance(from: TaskState, to: TaskState, content: Omit<TaskUpdate, 'state'>): void {
+    // No state leads back to `submitted`.
+    for (const step of stepsTo(from, to === 'submitted' ? 'working' : to)) {
+      if (!this.#tasks.can(this.#id, step)) return
+      this.#tasks.patchTask(this.#id, { state: step, ...(step === to && content) })
+    }
+    if (isTerminal(to)) this.#onEnd?.(this.#id)
   }
 }

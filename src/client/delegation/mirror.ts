@@ -26,7 +26,7 @@ export function mirrorIn(tasks: ClientTasks, connection: Connection): TaskReplic
   const replicator = new TaskReplicator(leased, agent, (id) => void letGo(leased, id, systemClock))
   const follow = (localId: string, handle: RunHandle): void => {
     const replica = replicator.startCall(undefined, { localId })
-    // Results are in the copy. Nobody waits for others.
+    // Results are in the copy. No caller waits for others.
     replicateRun(replica, {}, (options) => new Run(connection, handle, options).drive(undefined)).catch(
       () => undefined,
     )

@@ -48,11 +48,11 @@ export class SharedDelegations implements Delegations {
 
   async begin(taskId: string, agent: AgentReference): Promise<DelegatedTask> {
     const leased = this.#leasesFor(agent)
-    const taking = await leased.take(taskId, { agent })
-    if (taking.type === 'elsewhere') throw inProgress(taskId, IN_USE)
+    const acquired = await leased.acquire(taskId, { agent })
+    if (acquired.type === 'elsewhere') throw inProgress(taskId, IN_USE)
     try {
       const { documents } = this.#tasks
-      const document = await StoredDocument.open<Position>(documents, taking.task, KIND, DOCUMENT_ID)
+      const document = await StoredDocument.open<Position>(documents, acquired.task, KIND, DOCUMENT_ID)
       return new LeasedDelegation(taskId, leased, this.#clock, document)
     } catch (error) {
       await letGo(leased, taskId, this.#clock)

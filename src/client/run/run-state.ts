@@ -90,15 +90,7 @@ export class RunState {
    * @throws {CallbackFailure}
    */
   apply({ event, id, size }: StreamItem, isReply = false): boolean {
-    if (event.type === 'message') return false
-    const taskId = event.type === 'task' ? event.task.id : event.taskId
-    if (taskId !== this.#handle.taskId) {
-      if (this.#isBound) return false
-      this.#task = undefined
-    }
-    // Replayed events are not reported again. `GetTask` decides in the end.
-    if (event.type !== 'task' && this.#task !== undefined && isAlreadySeen(id, this.#handle.lastEventId))
-      return false
+    if (event.type === 'message' || !this.#accepts(event, id)) return false
     this.#requireWithinLimit(event, size)
     const isKnown = !isReply && event.type === 'task' && isSame(event.task, this.#task)
     const task = applyEvent(this.#task, event)
@@ -109,6 +101,17 @@ export class RunState {
     this.#eventCount += 1
     if (!isKnown) this.#notify({ event, task, handle: this.#handle })
     return this.isSettled(task)
+  }
+
+  /** Whether the event is of the run's task, and no replay. Forgets its task if the run goes on with another one. */
+  #accepts(event: Exclude<RemoteEvent, { type: 'message' }>, id: string | undefined): boolean {
+    const taskId = event.type === 'task' ? event.task.id : event.taskId
+    if (taskId !== this.#handle.taskId) {
+      if (this.#isBound) return false
+      this.#task = undefined
+    }
+    // Replayed events are not reported again. `GetTask` decides in the end.
+    return event.type === 'task' || this.#task === undefined || !isAlreadySeen(id, this.#handle.lastEventId)
   }
 
   /** Reports a polled task if it changed. */

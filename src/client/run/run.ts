@@ -72,10 +72,7 @@ export class Run {
     if (message === undefined || this.#options.repeats) this.#unconfirmed = message ?? this.#state.handle
     try {
       this.#signal.throwIfAborted()
-      if (message === undefined) await this.#locateTask()
-      const isArrived = message && (await this.#hasArrivedBefore(message))
-      if (message && !isArrived) await this.#reportStart()
-      for (let current = isArrived ? undefined : message; ;) {
+      for (let current = await this.#toSend(message); ;) {
         const result = await this.#turn(current)
         if (result !== undefined && 'ok' in result) return result
         current = result
@@ -86,6 +83,17 @@ export class Run {
       this.#scope.dispose()
       signal?.removeEventListener('abort', abort)
     }
+  }
+
+  /** The message, if it is still to be sent. Otherwise there is a task to follow. */
+  async #toSend(message: Message | undefined): Promise<Message | undefined> {
+    if (message === undefined) {
+      await this.#locateTask()
+      return undefined
+    }
+    if (await this.#hasArrivedBefore(message)) return undefined
+    await this.#reportStart()
+    return message
   }
 
   /** Finds the task of a handle without task id: its run was abandoned before the agent responded. */

@@ -24,7 +24,7 @@ export async function readCredentials(
   url: string,
   profileOfHandle?: string,
 ): Promise<Credentials> {
-  const { env, secrets } = terminal
+  const { env } = terminal
   const headers = toHeaders(args.texts('header'), '--header')
   const bearer = args.text('bearer')
   const asked = args.text('profile') ?? profileOfHandle
@@ -33,26 +33,39 @@ export async function readCredentials(
   const name = asked ?? (hasOptions ? undefined : env['A2A_PROFILE'] || undefined)
   const profile = name === undefined ? {} : await readProfile(name, terminal)
   requireOrigin(profile, name, url)
-  const usesEnvironment = asked === undefined && !hasOptions
-  const fromEnvironment = usesEnvironment ? toHeaders(linesOf(env['A2A_HEADER']), 'A2A_HEADER') : {}
-  const token = bearer ?? (usesEnvironment ? env['A2A_BEARER'] || undefined : undefined) ?? profile.bearer
-  const all = { ...checkedHeaders(profile.headers, name), ...fromEnvironment, ...headers }
-  for (const value of [token ?? '', ...Object.values(all)]) {
-    secrets.add(value)
-    // An agent may repeat the token without its scheme.
-    secrets.add(value.replace(/^[A-Za-z]+ +/, ''))
-  }
-  if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) {
-    throw usageFailure(
-      'The bearer token has characters that a token cannot have, such as a space',
-      'Pass the token alone',
-    )
-  }
+  const variables = asked === undefined && !hasOptions ? toVariables(env) : undefined
+  const token = bearer ?? variables?.bearer ?? profile.bearer
+  const all = { ...checkedHeaders(profile.headers, name), ...variables?.headers, ...headers }
+  hide(terminal, [token, ...Object.values(all)])
+  requireToken(token)
   return {
     headers: all,
     ...(token !== undefined && { bearer: token }),
     ...(name !== undefined && { profile: name }),
   }
+}
+
+function toVariables(env: Terminal['env']): Omit<Credentials, 'profile'> {
+  const bearer = env['A2A_BEARER']
+  return { headers: toHeaders(linesOf(env['A2A_HEADER']), 'A2A_HEADER'), ...(bearer && { bearer }) }
+}
+
+/** Keeps the values out of all output. */
+function hide({ secrets }: Terminal, values: readonly (string | undefined)[]): void {
+  for (const value of values) {
+    if (value === undefined) continue
+    secrets.add(value)
+    // An agent may repeat the token without its scheme.
+    secrets.add(value.replace(/^[A-Za-z]+ +/, ''))
+  }
+}
+
+function requireToken(token: string | undefined): void {
+  if (token === undefined || /^[\x21-\x7e]+$/.test(token)) return
+  throw usageFailure(
+    'The bearer token has characters that a token cannot have, such as a space',
+    'Pass the token alone',
+  )
 }
 
 function linesOf(text: string | undefined): string[] {

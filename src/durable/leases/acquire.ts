@@ -7,7 +7,7 @@ import { terminal } from '../../core/decide.js'
 import { taskNotFound } from '../../core/errors.js'
 import type { TaskEvent } from '../../core/events.js'
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
-import type { Taking } from '../../core/managers.js'
+import type { AcquireResult } from '../../core/managers.js'
 import { randomId } from '../../runtime/ids.js'
 import type { TaskKey } from '../../core/task.js'
 import type { CachedTask } from '../cache/cached-task.js'
@@ -20,14 +20,14 @@ import { countRestarts, restartedNote } from './restarts.js'
 /** Registers acquired leases. From its calls on, the holder receives changes itself. */
 interface GrantHandler<S extends string> {
   /** @param changes - The changes of other callers under this lease so far. */
-  onGranted(cached: CachedTask<S>, leaseId: string, changes: readonly TaskEvent<S>[]): Taking<S>
+  onGranted(cached: CachedTask<S>, leaseId: string, changes: readonly TaskEvent<S>[]): AcquireResult<S>
   /** The task's previous holder has died. */
-  onRecovered(cached: CachedTask<S>, leaseId: string, note: LeaseNote): Taking<S>
+  onRecovered(cached: CachedTask<S>, leaseId: string, note: LeaseNote): AcquireResult<S>
 }
 
 export class LeaseAcquirer<S extends string> {
   readonly #context: DurableContext<S>
-  readonly #pending = new Map<string, Promise<Taking<S>>>()
+  readonly #pending = new Map<string, Promise<AcquireResult<S>>>()
   /** The changes of other callers that were received while a lease is being acquired. */
   readonly #received = new Map<CachedTask<S>, TaskEvent<S>[]>()
 
@@ -40,7 +40,7 @@ export class LeaseAcquirer<S extends string> {
   }
 
   /** Concurrent calls for one task share one request and its result. */
-  acquire(taskId: string, note: LeaseNote, handler: GrantHandler<S>): Promise<Taking<S>> {
+  acquire(taskId: string, note: LeaseNote, handler: GrantHandler<S>): Promise<AcquireResult<S>> {
     const pending = this.#pending.get(taskId)
     if (pending !== undefined) return pending
     const acquired = this.#context.cache
@@ -50,7 +50,11 @@ export class LeaseAcquirer<S extends string> {
     return acquired
   }
 
-  async #acquire(cached: CachedTask<S>, note: LeaseNote, handler: GrantHandler<S>): Promise<Taking<S>> {
+  async #acquire(
+    cached: CachedTask<S>,
+    note: LeaseNote,
+    handler: GrantHandler<S>,
+  ): Promise<AcquireResult<S>> {
     const { storeClient, settings } = this.#context
     const { store, leaseMs, lifecycle } = settings
     const { key, record } = cached
@@ -105,7 +109,7 @@ export class LeaseAcquirer<S extends string> {
     leaseId: string,
     left: LeaseNote,
     handler: GrantHandler<S>,
-  ): Promise<Taking<S> | undefined> {
+  ): Promise<AcquireResult<S> | undefined> {
     const { storeClient, settings } = this.#context
     const { store, leaseMs: ttlMs, maxRestarts } = settings
     const replaced = await countRestarts(this.#context, cached, left)
@@ -120,7 +124,7 @@ export class LeaseAcquirer<S extends string> {
   }
 
   /** Lets the lease expire again, with the note of the dead holder: another worker recovers the task. */
-  async #putBack({ key }: CachedTask<S>, leaseId: string, replaced: LeaseNote): Promise<Taking<S>> {
+  async #putBack({ key }: CachedTask<S>, leaseId: string, replaced: LeaseNote): Promise<AcquireResult<S>> {
     const { storeClient, settings } = this.#context
     const lease = { id: leaseId, ttlMs: 1, note: toStoredNote(replaced) }
     await storeClient.callWithRetry('acquire', () => settings.store.acquire(key, lease))

@@ -9,7 +9,7 @@ import type { ArtifactChanged, HistoryEntry, MessageAdded, TaskEvent } from '../
 import { copyTask, create, createdEvent } from '../../core/evolve.js'
 import { freezeDeep } from '../../core/json.js'
 import { canTransition, isInterrupted } from '../../core/lifecycle.js'
-import type { LeasedTasks, LeasedTasksListener, Taking } from '../../core/managers.js'
+import type { AcquireResult, LeasedTasks, LeasedTasksListener } from '../../core/managers.js'
 import type { AppendArtifactOptions, ArtifactInput, ChangeOptions } from '../../core/params.js'
 import type { CreateTaskParams, HistoryChange, MessageInput, TaskUpdate } from '../../core/params.js'
 import { randomId } from '../../runtime/ids.js'
@@ -163,7 +163,7 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
     return controller.signal
   }
 
-  async take(taskId: string, note?: JsonValue): Promise<Taking<S>> {
+  async acquire(taskId: string, note?: JsonValue): Promise<AcquireResult<S>> {
     this.#requireOpen()
     await this.#leased.get(taskId)?.releasing?.catch(() => undefined)
     const known = this.#leased.get(taskId)

@@ -6,7 +6,7 @@
 import { A2AError, endError } from '../../core/errors.js'
 import { throwLater } from '../../runtime/uncaught.js'
 import type { HistoryEntry } from '../../core/events.js'
-import type { LeasedTasksListener, Taking } from '../../core/managers.js'
+import type { AcquireResult, LeasedTasksListener } from '../../core/managers.js'
 import type { CachedTask } from '../cache/cached-task.js'
 import type { LeaseNote } from './lease-note.js'
 
@@ -54,8 +54,8 @@ export function namedBy<S extends string>(
   return [{ ...first, by: replica }, ...others]
 }
 
-export function grantOf<S extends string>({ cached, leaseId }: LeasedTask<S>): Taking<S> {
-  return { type: 'taken', task: cached.tip.snapshot(), leaseId }
+export function grantOf<S extends string>({ cached, leaseId }: LeasedTask<S>): AcquireResult<S> {
+  return { type: 'acquired', task: cached.tip.snapshot(), leaseId }
 }
 
 const LOSSES: readonly string[] = ['STORE_FAILED', 'LEASE_LOST', 'UNAVAILABLE']

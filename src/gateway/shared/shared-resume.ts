@@ -10,6 +10,7 @@ import type { LeasedTasks, SharedTasks } from '../../core/managers.js'
 import type { TaskSnapshot } from '../../core/task.js'
 import type { AgentSelector, AgentWithProvider } from '../admission/agent-selection.js'
 import type { Settings } from '../options.js'
+import type { RegisteredAgent } from '../registry/agent.js'
 import type { TaskRef, TaskUpdate } from '../provider.js'
 import { applyUpdate } from '../turns/apply-update.js'
 import type { HandleContents } from '../turns/handle.js'
@@ -55,25 +56,35 @@ export class SharedResumer {
 
   /** See `TaskResumer.refresh`. */
   async refresh(taskId: string): Promise<void> {
-    const { settings, tasks, turns, positions, selector } = this.#parts
+    const { settings, tasks, turns, selector } = this.#parts
     // A running turn follows the task already; a closed gateway follows none.
     if (turns.has(taskId) || turns.isClosed) return
     const before = await tasks.peekTask(taskId)
     if (before === null || isTerminal(before.state)) return
-    const position = await positions.read(before)
-    const agent = settings.registry.get(position?.agentId ?? '')
-    const ref = agent === null ? undefined : refAt(agent, position)
-    // Where the task does not wait, another process follows it.
-    if (agent === null || ref === undefined || position?.isWaiting !== true) return
+    const waiting = await this.#waitingAt(before)
+    if (waiting === undefined) return
+    const { agent, ref, messageId } = waiting
     try {
       const target = { agent, provider: selector.providerOf(agent) }
       const update = await fetchUpdate(settings, target, taskId, ref)
       if (update.state === undefined || update.state === before.state) return
-      await this.#follow(before, target, position.messageId, ref, update)
+      await this.#follow(before, target, messageId, ref, update)
     } catch (error) {
       if (A2AError.is(error, 'UNSUPPORTED_OPERATION')) return
       settings.onError(error, { during: 'getTask', taskId, agentId: agent.id })
     }
+  }
+
+  /** Where the task waits for input. Where it does not wait, another process follows it. */
+  async #waitingAt(
+    task: TaskSnapshot,
+  ): Promise<{ agent: RegisteredAgent; ref: TaskRef; messageId: string } | undefined> {
+    const { settings, positions } = this.#parts
+    const position = await positions.read(task)
+    const agent = settings.registry.get(position?.agentId ?? '')
+    const ref = agent === null ? undefined : refAt(agent, position)
+    if (agent === null || ref === undefined || position?.isWaiting !== true) return undefined
+    return { agent, ref, messageId: position.messageId }
   }
 
   /** Goes on with a task whose process has died. Its lease is held here. Never rejects. */
@@ -146,17 +157,17 @@ export class SharedResumer {
     const { sharedTurns, workers, turns, settings } = this.#parts
     const { id: taskId } = before
     const leased = workers.of(target.agent.id)
-    const taking = await leased.take(taskId, toNote(messageId)).catch((error: unknown) => {
+    const acquired = await leased.acquire(taskId, toNote(messageId)).catch((error: unknown) => {
       if (A2AError.is(error, 'TASK_TERMINAL')) return undefined
       throw error
     })
-    if (taking === undefined) {
+    if (acquired === undefined) {
       // The task ended here during the request.
       if (!isTerminalUpdate(known)) await cancelAt(settings, target.agent, target.provider, taskId, ref)
       return
     }
-    if (taking.type === 'elsewhere' || turns.has(taskId) || sharedTurns.holds(taskId)) return
-    if (taking.task.generation !== before.generation) {
+    if (acquired.type === 'elsewhere' || turns.has(taskId) || sharedTurns.holds(taskId)) return
+    if (acquired.task.generation !== before.generation) {
       await sharedTurns.letGo(taskId, leased)
       return
     }

@@ -213,12 +213,12 @@ export class SharedWork implements Work {
     const leased = this.#workers.of(agentId)
     let isHeld = false
     try {
-      const taking = await leased.take(taskId, toNote(messageId))
+      const acquired = await leased.acquire(taskId, toNote(messageId))
       // Another process works on the task, or another call of this one.
-      if (taking.type === 'elsewhere' || this.#sharedTurns.holds(taskId)) throw takesNoMessage()
+      if (acquired.type === 'elsewhere' || this.#sharedTurns.holds(taskId)) throw takesNoMessage()
       this.#sharedTurns.hold(taskId)
       isHeld = true
-      const task = requireInterrupted(taking.task, taskId)
+      const task = requireInterrupted(acquired.task, taskId)
       leased.setNote(taskId, toNote(messageId))
       const added = leased.addMessage(taskId, toAdded(message, task, admitted.agent))
       // The answer ends the interruption.

@@ -184,13 +184,7 @@ export class Turn {
     const { signal } = this.#controller
     // A listener may have ended the task before the turn begins.
     if (isTerminal(this.#settings.tasks.stateOf(this.#taskId) ?? 'canceled')) return
-    if (start.mode === 'send') {
-      this.#apply(await raceAbort(signal, this.#provider.sendTask(this.agent, start.task, this.#call)))
-    }
-    if (start.mode === 'stream') await this.#stream(start.task)
-    if (start.mode === 'repeat')
-      this.#apply(await raceAbort(signal, start.repeatTask(this.agent, start.task, this.#call)))
-    if (start.mode === 'follow' && start.known !== undefined) this.#apply(start.known)
+    await this.#first(start)
     let failedPolls = 0
     for (let polls = 0; !this.#isFinished; polls += 1) {
       if (this.#ref === undefined) throw new Error('The service has not reported its id of the task')
@@ -206,6 +200,24 @@ export class Turn {
         failedPolls += 1
         if (failedPolls >= MAX_FAILED_POLLS || !isTransient(error)) throw error
       }
+    }
+  }
+
+  /** The first request of the turn. */
+  async #first(start: TurnStart): Promise<void> {
+    const { signal } = this.#controller
+    switch (start.mode) {
+      case 'send':
+        this.#apply(await raceAbort(signal, this.#provider.sendTask(this.agent, start.task, this.#call)))
+        return
+      case 'stream':
+        await this.#stream(start.task)
+        return
+      case 'repeat':
+        this.#apply(await raceAbort(signal, start.repeatTask(this.agent, start.task, this.#call)))
+        return
+      case 'follow':
+        if (start.known !== undefined) this.#apply(start.known)
     }
   }
 

@@ -84,7 +84,7 @@ async function* followOne(
         await reading
         return false
       }
-      const { changed, removed, since, isResync } = batch.take()
+      const { changed, removed, since, isResync } = batch.drain()
       if (isResync) yield { type: 'resync' }
       else if (since === undefined) yield { type: 'tasks', tasks: [], removed: [...removed] }
       else {
@@ -151,8 +151,8 @@ class Batch {
     if (this.#since === undefined || timestamp < this.#since) this.#since = timestamp
   }
 
-  take(): Changes {
-    const taken = {
+  drain(): Changes {
+    const drained = {
       changed: this.#changed,
       removed: this.#removed,
       since: this.#since,
@@ -163,6 +163,6 @@ class Batch {
     this.#since = undefined
     this.#isResync = false
     this.#events = 0
-    return taken
+    return drained
   }
 }

@@ -31,14 +31,20 @@ const FAILED = 'failed'
 /** The part of the list that is being read: `all` of it, or first the failures (`failed`), then the `rest`. */
 type Part = 'all' | 'failed' | 'rest'
 
+interface Position {
+  readonly part: Part
+  /** The cursor of the source in this part. */
+  readonly inner: string | undefined
+}
+
 export async function listTasks(source: TaskSource, scope: Scope, query: ListQuery): Promise<ListPage> {
   const { text, hasFailuresFirst, pageSize, cursor, ...filter } = query
   const isSplit = hasFailuresFirst && filter.state === undefined && source.lifecycle.states.includes(FAILED)
-  let position = readCursor(cursor, isSplit)
+  let position: Position | undefined = readCursor(cursor, isSplit)
   const needle = text?.toLowerCase()
   const found: Summary[] = []
   for (let reads = 0; reads < MAX_READS && found.length < pageSize; reads += 1) {
-    const { part, inner } = position
+    const { part, inner }: Position = position
     const size = needle === undefined ? pageSize : SEARCHED_PAGE
     const wanted = part === FAILED ? { ...filter, state: FAILED } : filter
     const page = await source.page(scope, wanted, size, inner)
@@ -47,14 +53,19 @@ export async function listTasks(source: TaskSource, scope: Scope, query: ListQue
       const summary = summaryOf(task)
       if (needle === undefined || contains(summary, needle)) found.push(summary)
     }
-    if (page.nextCursor !== undefined) position = { part, inner: page.nextCursor }
-    else if (part === FAILED) position = { part: 'rest', inner: undefined }
-    else return { tasks: found }
+    position = positionAfter(part, page.nextCursor)
+    if (position === undefined) return { tasks: found }
   }
   return { tasks: found, nextCursor: `${position.part}.${position.inner ?? ''}` }
 }
 
-function readCursor(cursor: string | undefined, isSplit: boolean): { part: Part; inner: string | undefined } {
+/** Where the list continues; `undefined` at its end. */
+function positionAfter(part: Part, inner: string | undefined): Position | undefined {
+  if (inner !== undefined) return { part, inner }
+  return part === FAILED ? { part: 'rest', inner } : undefined
+}
+
+function readCursor(cursor: string | undefined, isSplit: boolean): Position {
   if (cursor === undefined) return { part: isSplit ? FAILED : 'all', inner: undefined }
   const [, part, inner] = /^(all|failed|rest)\.(.*)$/.exec(cursor) ?? []
   if (part === undefined || (part === 'all') === isSplit) {

@@ -26,7 +26,7 @@ const OVERLAP_MS = 5_000
 export async function* pollTasks(tasks: InspectedTasks, options: PollOptions): AsyncGenerator<Change> {
   const { filter, signal, clock, intervalMs } = options
   const seen = new SeenTasks()
-  seen.take((await tasks.pageTasks({ ...filter, pageSize: MAX_CHANGES })).tasks)
+  seen.addChanged((await tasks.pageTasks({ ...filter, pageSize: MAX_CHANGES })).tasks)
   const alarm = new Alarm(clock)
   let isBusy = false
   // Of many events, only the first one costs a call.
@@ -44,7 +44,7 @@ export async function* pollTasks(tasks: InspectedTasks, options: PollOptions): A
       tasks.off('task:event', onEvent)
       tasks.on('task:event', onEvent)
       const page = await tasks.pageTasks({ ...filter, updatedSince: seen.since, pageSize: MAX_CHANGES })
-      const changed = seen.take(page.tasks)
+      const changed = seen.addChanged(page.tasks)
       isBusy = page.nextCursor !== undefined && changed.length === page.tasks.length
       if (isBusy) yield { type: 'resync' }
       else if (changed.length > 0) yield { type: 'tasks', tasks: changed, removed: [] }
@@ -66,8 +66,8 @@ class SeenTasks {
     return new Date(Math.max(0, this.#latest - OVERLAP_MS)).toISOString()
   }
 
-  /** Those that were not seen as they are now. */
-  take(tasks: readonly TaskSnapshot<string>[]): readonly TaskSnapshot<string>[] {
+  /** Records the tasks, and returns those that have changed. */
+  addChanged(tasks: readonly TaskSnapshot<string>[]): readonly TaskSnapshot<string>[] {
     const changed = tasks.filter(({ id, generation, createdAt }) => {
       const known = this.#generations.get(id)
       return known?.generation !== generation || known.createdAt !== createdAt

@@ -19,7 +19,7 @@ export class BodyBudget {
   }
 
   /** @throws {A2AError} `UNAVAILABLE`. */
-  take(bytes: number): void {
+  reserve(bytes: number): void {
     if (this.#held + bytes > this.#max) throw unavailable('receives too many bytes at a time')
     this.#held += bytes
   }
@@ -74,7 +74,7 @@ export class IncomingBody {
     try {
       if (size > this.#max) throw tooLarge(this.#max, size)
       if (offset === 0 && this.#isWhole(chunk)) {
-        this.#budget.take(size)
+        this.#budget.reserve(size)
         this.#bytes = chunk
       } else {
         if (size > this.#bytes.byteLength) this.#grow(size)
@@ -118,7 +118,7 @@ export class IncomingBody {
     const { byteLength } = this.#bytes
     const wanted = Math.max(MIN_CAPACITY, 2 * byteLength)
     const capacity = Math.max(size, Math.min(this.#declared ?? this.#max, wanted))
-    this.#budget.take(capacity - byteLength)
+    this.#budget.reserve(capacity - byteLength)
     const bytes = new Uint8Array(capacity)
     bytes.set(this.bytes())
     this.#bytes = bytes

@@ -95,7 +95,7 @@ export class LargeTexts {
     this.#removed = new RemovedTasks(max, isInMemory)
   }
 
-  /** Drops what nobody reads of tasks that were removed, and answers that hold too much of them. */
+  /** Drops texts of removed tasks that have no reader, and answers that hold too much of them. */
   trim(): void {
     for (const text of this.#unread) if (text.shows.some((id) => this.#removed.has(id))) this.#drop(text)
     this.#removed.trim()

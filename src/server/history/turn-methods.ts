@@ -5,10 +5,10 @@
  */
 import type { Principal } from '../caller.js'
 import type { Run, TurnMethods } from '../runs/run.js'
-import { RunRequest } from '../runs/run-request.js'
+import { RunInput } from '../runs/run-input.js'
 
 /** Getters: runs that use none of the methods have none. */
-export abstract class TurnRun<P extends Principal> extends RunRequest<P> implements TurnMethods<P> {
+export abstract class TurnRun<P extends Principal> extends RunInput<P> implements TurnMethods<P> {
   abstract readonly turn: TurnMethods<P>
 
   get step(): Run<P>['step'] {

@@ -230,12 +230,12 @@ export class Delivery implements OutboxRecord {
   }
 
   /** Records in the configuration that everything was delivered. */
-  async #complete(told: number): Promise<void> {
+  async #complete(delivered: number): Promise<void> {
     const { key, registration } = this
     const { storage } = this.#context
     await storage.change(key, ({ list, next }) => {
       const isThere = list.some(({ outbox, told }) => outbox === registration.outbox && told === undefined)
-      const done = list.map((one) => (one.outbox === registration.outbox ? { ...one, told } : one))
+      const done = list.map((one) => (one.outbox === registration.outbox ? { ...one, told: delivered } : one))
       return Promise.resolve({ result: undefined, ...(isThere && { changed: { list: done, next } }) })
     })
     await storage.deleteOutbox(key, registration.outbox)

@@ -99,11 +99,11 @@ export function healthOf(taskId: string, outbox: Outbox): Omit<PushHealth, 'rece
 /** The health of a delivery of another process, as that process stored it. */
 export function storedHealthOf(
   taskId: string,
-  { config, told = 0 }: Registration,
+  { config, told: total = 0 }: Registration,
   progress: Progress | undefined,
 ): Omit<PushHealth, 'recent'> {
   const about = { taskId, id: config.id, origin: new URL(config.url).origin }
-  if (progress === undefined) return { ...about, state: 'done', delivered: told, attempts: 0 }
+  if (progress === undefined) return { ...about, state: 'done', delivered: total, attempts: 0 }
   const { delivered, attempts, failure, cursor, state } = progress
   const active = attempts > 0 ? 'retrying' : cursor === null ? 'delivering' : 'idle'
   return {

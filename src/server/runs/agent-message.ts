@@ -77,7 +77,7 @@ export function toContinued(
   before: Message,
   { maxStepBytes, maxDepth }: Limits,
 ): Omit<ContinuedMessage, 'messageId'> {
-  // The lists of arrays are told from messages.
+  // An array is a list of parts, and not a message.
   const given = toMessage(Array.isArray(input) ? { parts: input as readonly PartInput[] } : (input as string))
   const lineage = readLineage(before.metadata)
   const whole = { ...(lineage === undefined ? given : withLineage(given, lineage)), messageId: 'input' }

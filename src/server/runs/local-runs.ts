@@ -150,7 +150,7 @@ export class LocalRuns<P extends Principal> implements RunScheduler<P> {
     if (open === undefined) throw new Error('The history of this task cannot be read')
     const message = await this.#notes.restore(task, open.message, open.note)
     if (registry.isClosing || registry.runOf(taskId) !== undefined) return
-    // A message may have come meanwhile.
+    // A message may have come in between.
     const { state } = this.tasks.peekTask(taskId) ?? { state: 'canceled' }
     if (isTerminal(state)) return
     const hasMessages = registry.queues.has(taskId)

@@ -7,7 +7,7 @@ import { A2AError } from '../../core/errors.js'
 import { isSignal, type TaskEvent } from '../../core/events.js'
 import type { JsonValue } from '../../core/json-types.js'
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
-import type { LeasedTasks, LeasedTasksListener, SharedTasks, Taking } from '../../core/managers.js'
+import type { AcquireResult, LeasedTasks, LeasedTasksListener, SharedTasks } from '../../core/managers.js'
 import { isOwnedBy, type OwnerFilter } from '../../core/queries.js'
 import type { Message, TaskSnapshot } from '../../core/task.js'
 import { settleWithin } from '../../runtime/shutdown.js'
@@ -231,8 +231,8 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
     const task = await requireVisible(this.#shared, taskId, owner)
     if (isRepeat(task, request)) return acceptedAgain(this.#host.registry, task)
     requireAcceptsMessage(task, request)
-    const taking = await this.tasks.take(taskId, toNote(incoming, task.messages.length))
-    const isHere = taking.type === 'taken'
+    const acquired = await this.tasks.acquire(taskId, toNote(incoming, task.messages.length))
+    const isHere = acquired.type === 'acquired'
     if (isHere && request.ifGeneration === undefined) return undefined
     const { contextId, state } = task
     const message = { ...request.message, contextId }
@@ -240,15 +240,15 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
     const policy = isWorking ? policyFor(this.#settings.onFollowUp, message, task) : undefined
     const queued = { ...incoming, request: { ...request, message } }
     const isSent = isHere
-      ? await this.#sendHere(task, taking, { queued, policy })
-      : await this.#sendElsewhere(task, taking, queued)
+      ? await this.#sendHere(task, acquired, { queued, policy })
+      : await this.#sendElsewhere(task, acquired, queued)
     if (!isSent) return undefined
     // If the process that holds the task dies, the task itself shows it.
     const broken = new Promise<never>(() => undefined)
     return { type: 'task', taskId, opening: undefined, broken }
   }
 
-  async #sendHere(task: TaskSnapshot, { leaseId }: Taking, sent: InFlight<P>): Promise<boolean> {
+  async #sendHere(task: TaskSnapshot, { leaseId }: AcquireResult, sent: InFlight<P>): Promise<boolean> {
     this.#inFlight.set(task.id, sent)
     try {
       return await this.tasks.send(task, leaseId, sent.queued.request.message)
@@ -257,7 +257,11 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
     }
   }
 
-  async #sendElsewhere(task: TaskSnapshot, { leaseId }: Taking, queued: QueuedMessage<P>): Promise<boolean> {
+  async #sendElsewhere(
+    task: TaskSnapshot,
+    { leaseId }: AcquireResult,
+    queued: QueuedMessage<P>,
+  ): Promise<boolean> {
     const { message } = queued.request
     const isNoted = await this.#notes.put(task, queued)
     try {

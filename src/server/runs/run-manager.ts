@@ -41,8 +41,6 @@ import { isPromise, isShared } from '../tasks.js'
 import { unavailable } from '../unavailable.js'
 import { WaitingTasks } from '../waiting-tasks.js'
 
-type MessageRequest = Requests['SendMessage']
-
 export class RunManager<P extends Principal> {
   readonly #settings: Settings<P>
   readonly #onCreated: (taskId: string, caller: Caller<P>) => void
@@ -98,7 +96,7 @@ export class RunManager<P extends Principal> {
    *   `TASK_GENERATION_MISMATCH`, `TASK_TERMINAL`, `UNSUPPORTED_OPERATION` by `onFollowUp`. What `execute.accept` throws.
    *   Where tasks are shared, `STORE_FAILED`.
    */
-  accept(given: MessageRequest, caller: Caller<P>, isStream: boolean): Promise<AcceptedMessage> {
+  accept(given: Requests['SendMessage'], caller: Caller<P>, isStream: boolean): Promise<AcceptedMessage> {
     const { chosenId, tenant } = given
     const repeated = recognizes(this.#settings.idempotency, caller) ? this.#repeated : undefined
     const messageId = repeated && sentId(given.message, caller)
@@ -150,7 +148,7 @@ export class RunManager<P extends Principal> {
 
   /** @param newId - The id of the task, if the message begins one. Default is one of the task manager's choice. */
   async #accept(
-    given: MessageRequest,
+    given: Requests['SendMessage'],
     caller: Caller<P>,
     isStream: boolean,
     newId?: string,

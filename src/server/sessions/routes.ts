@@ -66,11 +66,7 @@ export function inboundFetch(routes: InboundRoutes): InboundFetch {
     } catch (thrown) {
       const error = toA2AError(thrown, 'handleTaskSend', routes.onError)
       trail?.record({ error })
-      const { status, body } = dialect.encodeHttpError(
-        error,
-        bodyStatusOf(error) ?? (error.code === 'LIMIT_EXCEEDED' ? 413 : undefined),
-      )
-      return answer(status, body, status === 503 ? { 'retry-after': '1' } : {})
+      return answerError(error, dialect)
     }
   }
   const pending = { maxPendingBytes: defaultPendingBytes(), stalledTimeoutMs: STALLED_TIMEOUT_MS }
@@ -89,6 +85,12 @@ function get(routes: InboundRoutes, id: string): A2ATask {
   const task = routes.get(id)
   if (task === null) throw taskNotFound(id)
   return task
+}
+
+function answerError(error: A2AError, dialect: ReturnType<typeof corvid>): HttpAnswer {
+  const knownStatus = bodyStatusOf(error) ?? (error.code === 'LIMIT_EXCEEDED' ? 413 : undefined)
+  const { status, body } = dialect.encodeHttpError(error, knownStatus)
+  return answer(status, body, status === 503 ? { 'retry-after': '1' } : {})
 }
 
 function answer(status: number, json: object, headers: Readonly<Record<string, string>> = {}): HttpAnswer {

@@ -87,37 +87,65 @@ export async function play(
   const clock = new ManualClock()
   const store = await createStore({ now: () => clock.now() })
   const recorder = new Recorder()
-  const errors: unknown[] = []
-  let count = 0
-  const start = (): Replica => startReplica({ store, clock, recorder }, pointOf(count++))
-  let replica = start()
+  const processes = new Processes((count) => startReplica({ store, clock, recorder }, pointOf(count)))
   const progress: Progress = { sent: 0, answers: 0, taskId: undefined }
-  let writes = 0
   let [quiet, idle, generation] = [0, 0, 0]
   let last: Task | undefined
   for (let round = 0; round < MAX_ROUNDS && idle < MAX_IDLE_ROUNDS; round += 1) {
-    for (let turn = 0; turn < TURNS || replica.isBusy; turn += 1) await yieldToEventLoop()
-    if (replica.isCrashed) {
-      if (count === 1) writes = replica.writes
-      errors.push(...replica.errors)
-      replica = start()
-    }
+    const replica = await processes.settled()
     const task = progress.taskId === undefined ? undefined : await replica.task(progress.taskId)
     idle = task === undefined || task.generation === last?.generation ? idle + 1 : 0
     last = task ?? last
-    if (task !== undefined && isEnded(task)) {
-      await replica.close()
-      errors.push(...replica.errors)
-      return { task, recorder, writes: count === 1 ? replica.writes : writes, replicas: count, errors }
-    }
+    if (task !== undefined && isEnded(task)) return { task, recorder, ...(await processes.close()) }
     await giveNext(script, { replica, recorder, progress, task, quiet })
     quiet = !(await awaitAgents(recorder, idle)) && task?.generation === generation ? quiet + 1 : 0
     generation = task?.generation ?? 0
     clock.advance(pauseAfter(quiet))
   }
   const received = `${progress.sent} of ${script.length} entries of the test`
-  const state = last?.state ?? 'not created'
-  throw new Error(`The task does not end: it is ${state}, and has received ${received}`, { cause: errors[0] })
+  throw endless(last, received, processes.errors[0])
+}
+
+function endless(task: Task | undefined, received: string, cause: unknown): Error {
+  const state = task?.state ?? 'not created'
+  return new Error(`The task does not end: it is ${state}, and has received ${received}`, { cause })
+}
+
+/** The processes of a trial, one after the other. */
+class Processes {
+  readonly errors: unknown[] = []
+  readonly #start: (count: number) => Replica
+  #replica: Replica
+  #count = 1
+  /** How often the first process has written. */
+  #writes = 0
+
+  constructor(start: (count: number) => Replica) {
+    this.#start = start
+    this.#replica = start(0)
+  }
+
+  /** The process when it has nothing to do; a new one after a crash. */
+  async settled(): Promise<Replica> {
+    for (let turn = 0; turn < TURNS || this.#replica.isBusy; turn += 1) await yieldToEventLoop()
+    if (this.#replica.isCrashed) {
+      this.#end()
+      this.#replica = this.#start(this.#count)
+      this.#count += 1
+    }
+    return this.#replica
+  }
+
+  async close(): Promise<Pick<Trial, 'writes' | 'replicas' | 'errors'>> {
+    await this.#replica.close()
+    this.#end()
+    return { writes: this.#writes, replicas: this.#count, errors: this.errors }
+  }
+
+  #end(): void {
+    if (this.#count === 1) this.#writes = this.#replica.writes
+    this.errors.push(...this.#replica.errors)
+  }
 }
 
 interface Progress {
@@ -141,18 +169,15 @@ async function giveNext(
   script: TrialOptions['script'],
   { replica, recorder, progress, task, quiet }: Receiver,
 ): Promise<void> {
-  const next = script[progress.sent]
   const { sent, answers, taskId } = progress
+  const next = script[sent]
   const isAsked = task !== undefined && isWaiting(task) && recorder.questions > answers
-  if (isAsked && next === undefined && quiet > UNANSWERED_SECONDS) {
+  if (next === undefined) {
+    if (!isAsked || quiet <= UNANSWERED_SECONDS) return
     throw new Error(`The function waits for an answer, and has received all ${sent} entries of the test`)
   }
-  if (next === undefined) return
   if ('signal' in next) {
-    const { signals } = recorder
-    if (taskId !== undefined) await replica.signal(taskId, next)
-    // The process may have crashed after it stored the signal.
-    if (recorder.signals > signals) progress.sent += 1
+    await giveSignal(next, replica, recorder, progress)
     return
   }
   if (sent > 0 && !isAsked) return
@@ -161,6 +186,18 @@ async function giveNext(
   if (sent > 0) progress.answers += 1
   progress.sent += 1
   progress.taskId ??= id
+}
+
+async function giveSignal(
+  signal: Signal,
+  replica: Replica,
+  recorder: Recorder,
+  progress: Progress,
+): Promise<void> {
+  const { signals } = recorder
+  if (progress.taskId !== undefined) await replica.signal(progress.taskId, signal)
+  // The process may have crashed after it stored the signal.
+  if (recorder.signals > signals) progress.sent += 1
 }
 
 /**

@@ -36,13 +36,8 @@ export function decodeError(json: unknown, context: RemoteErrorContext): A2AErro
   if (error === undefined || (typeof code !== 'number' && typeof code !== 'string')) return undefined
   const infos = Array.isArray(details) ? details.map(objectOf) : []
   const info = infos.find((each) => isType(each, 'ErrorInfo'))
-  const { status = NaN } = context
-  const number = Number(code)
-  const known = codeOfReason(info?.['reason']) ?? codeOfNumber(number) ?? REFUSALS[context.status ?? number]
-  // The error of an intermediate gateway has other codes, and the gateway may have lost the agent during the request.
-  if (known === undefined) return undefined
-  // The HTTP status is more specific than an internal error.
-  const found = (known === 'INTERNAL' ? STATUSES[status] : undefined) ?? known
+  const found = codeOf(info?.['reason'], Number(code), context.status)
+  if (found === undefined) return undefined
   const text = typeof message === 'string' ? plain(message) : ''
   const violation = violationOf(infos.find((each) => isType(each, 'BadRequest')))
   const errorData = dataOf(found, { ...textsOf(info?.['metadata']), ...violation }, text, context)
@@ -59,6 +54,13 @@ export function textOfError(json: unknown): string {
   const error = objectOf(json)
   const { message, detail = message } = objectOf(error?.['error']) ?? error ?? {}
   return typeof detail === 'string' ? plain(detail) : ''
+}
+
+/** `undefined` for the error of an intermediate gateway, which may have lost the agent during the request. */
+function codeOf(reason: unknown, number: number, status: number | undefined): ErrorCode | undefined {
+  const known = codeOfReason(reason) ?? codeOfNumber(number) ?? REFUSALS[status ?? number]
+  // The HTTP status is more specific than an internal error.
+  return (known === 'INTERNAL' ? STATUSES[status ?? NaN] : undefined) ?? known
 }
 
 function codeOfReason(reason: unknown): ErrorCode | undefined {

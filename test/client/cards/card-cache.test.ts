@@ -182,8 +182,8 @@ describe('after that', () => {
   test.each<[string, Reply, string]>([
     ['the agent is gone', { status: 404 }, 'max-age=1'],
     ['it has become none', { body: '<html>' }, 'max-age=1'],
-    ['the agent wants nobody to rely on it', { status: 503 }, 'max-age=1, must-revalidate'],
-    ['the agent wants nobody to rely on it at all', { status: 503 }, 'no-cache'],
+    ['the agent forbids its reuse', { status: 503 }, 'max-age=1, must-revalidate'],
+    ['the agent forbids its reuse at all', { status: 503 }, 'no-cache'],
   ])('it is no longer good when %s', async (_, broken, control) => {
     const replies = [{ body: CARD, headers: { 'cache-control': control } }, broken]
     const { card, clock } = setUp(() => replies.shift() ?? {})

@@ -71,7 +71,7 @@ describe('fetchAgentCard', () => {
     [500, 'HTTP 500 Internal Server Error'],
     [299 + 1, 'HTTP 300'],
     [304, 'HTTP 304'],
-  ])('reports HTTP %i', async (status, told) => {
+  ])('reports HTTP %i', async (status, problem) => {
     const error = await failureOf(agent(() => ({ status })).card())
     expect(error).toBeInstanceOf(ExternalServiceError)
     expect(error).toMatchObject({
@@ -79,7 +79,7 @@ describe('fetchAgentCard', () => {
       code: 'EXTERNAL_SERVICE_ERROR',
       statusCode: 502,
       context: { service: 'A2A' },
-      message: `A2A: Failed to fetch Agent Card from ${CARD_URL}: ${told}`,
+      message: `A2A: Failed to fetch Agent Card from ${CARD_URL}: ${problem}`,
       data: { service: 'A2A', url: CARD_URL, status },
     })
   })

@@ -9,7 +9,7 @@ import {
   status,
   stream,
   task,
-  tell,
+  writeEvents,
   type Asked,
   type Scripted,
 } from './scripted.js'
@@ -30,7 +30,7 @@ async function worker(
     if (asked.method === 'ListTasks') return { tasks: [now] }
     if (asked.method === 'SendMessage') return { task: now }
     if (!asked.method.includes('Stream') && asked.method !== 'SubscribeToTask') return now
-    tell(asked, [{ task: now }])
+    writeEvents(asked, [{ task: now }])
     return undefined
   }, streaming)
 }
@@ -152,7 +152,7 @@ describe('an abort', () => {
 })
 
 describe('an agent that receives a cancellation', () => {
-  /** Aborts as soon as the agent has told something. */
+  /** Aborts as soon as the agent has sent something. */
   async function aborted(agent: Scripted) {
     const controller = new AbortController()
     return await clientOf(agent, { timeoutMs: 100 }).run('hi', {
@@ -256,7 +256,7 @@ test.each(['onInputRequired', 'onAuthRequired'] as const)(
         return stream(asked, [{ task: task('working') }, status(state)])
       return task(asked.method === 'CancelTask' ? 'canceled' : state)
     })
-    const failure = new Error('Nobody knows')
+    const failure = new Error('Unknown')
     await expect(clientOf(agent).run('hi', { [name]: () => Promise.reject(failure) })).rejects.toBe(failure)
     expect(agent.methods()).toEqual(['SendStreamingMessage', 'GetTask', 'CancelTask'])
   },

@@ -143,8 +143,8 @@ async function play(open: OpenAgents, seed: number, ways: readonly string[]) {
   expect(agents.errors).toEqual([])
   const expected = way === 'ask' ? ['go', 'first', 'second'] : ['go']
   const tasks = await agents.tasks.listTasks()
-  const told = tasks.map(({ messages }) => messages.filter(({ role }) => role === 'user'))
-  expect(told.map((messages) => messages.map(({ messageId }) => messageId))).toEqual(
+  const fromUser = tasks.map(({ messages }) => messages.filter(({ role }) => role === 'user'))
+  expect(fromUser.map((messages) => messages.map(({ messageId }) => messageId))).toEqual(
     way === 'reply' ? [] : [expected],
   )
   return { counts, once: new Map(expected.map((id) => [id, 1])) }

@@ -13,7 +13,7 @@ const done = { id: 't', contextId: 'c', status: { state: 'TASK_STATE_COMPLETED' 
 
 type Answer = (params: Record<string, unknown>) => Response | Promise<Response>
 
-/** An agent that answers each method as it is told, and how often it was asked. */
+/** An agent that answers each method as scripted, and how often it was asked. */
 function scripted(answers: Readonly<Record<string, Answer>>) {
   const asked: string[] = []
   const fetch = async (_url: string, init: RequestInit): Promise<Response> => {

@@ -1,4 +1,4 @@
-/** Agents that are gone as soon as their stream has told the end of the task. */
+/** Agents that are gone as soon as their stream has sent the end of the task. */
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { ManualClock } from 'a2a-tasks/testing'
@@ -13,7 +13,7 @@ import {
   scripted,
   status,
   task,
-  tell,
+  writeEvents,
 } from './scripted.js'
 
 /** A real server that answers one stream with `events`, ends it, and does not listen any more. */
@@ -38,7 +38,7 @@ async function shortLived(events: readonly object[]) {
 const WHOLE = [{ task: task('working') }, chunk('Hel', { append: false }), chunk('lo')]
 
 test.each(['completed', 'failed', 'canceled', 'rejected'])(
-  'a task that a stream has told to be %s is the result, though the agent cannot be reached any more',
+  'a task that a stream has reported as %s is the result, though the agent cannot be reached any more',
   async (state) => {
     const client = clientOf(await shortLived([...WHOLE, status(state, { says: 'Bye' })]))
     const states: string[] = []
@@ -58,7 +58,7 @@ test('a task that has not ended is an error when the agent is gone', async () =>
 function ending(answer: (response: ServerResponse) => object | undefined) {
   return scripted((asked) => {
     if (asked.method === 'GetTask') return answer(asked.response)
-    tell(asked, [...WHOLE, status('completed')])
+    writeEvents(asked, [...WHOLE, status('completed')])
     asked.response.end()
     return undefined
   })

@@ -42,7 +42,7 @@ function chunksOf(kind: string, size: number): string[] {
 export class Tally {
   readonly #counts = new Map<string, number>()
 
-  heard(messageId: string): void {
+  count(messageId: string): void {
     this.#counts.set(messageId, (this.#counts.get(messageId) ?? 0) + 1)
   }
 
@@ -58,7 +58,7 @@ export class Tally {
 /** The agent of this library. */
 export function executorOf(tally: Tally): Execute {
   return async (run) => {
-    tally.heard(run.message.messageId)
+    tally.count(run.message.messageId)
     const first = run.messages[0]?.parts[0]?.text ?? ''
     const [kind = '', name = '', size] = first.split('|')
     const head = `${kind} ${name}: `
@@ -75,7 +75,7 @@ export function executorOf(tally: Tally): Execute {
       const answers: string[] = []
       for (let left = kind === 'ask again' ? 2 : 1; left > 0; left -= 1) {
         const { messageId, parts } = await run.requireInput('Which?')
-        tally.heard(messageId)
+        tally.count(messageId)
         answers.push(parts[0]?.text ?? '')
         await turn()
       }
@@ -101,7 +101,7 @@ export function executorOf(tally: Tally): Execute {
 export function scriptOf(tally: Tally): Script {
   const beginnings = new Map<string, string>()
   return async function* script({ text, messageId, isFollowUp }): AsyncGenerator<Act> {
-    tally.heard(messageId)
+    tally.count(messageId)
     // Answers end with the name of their conversation.
     const name = (isFollowUp ? text.replace(/^answer-\d+-/, '') : text.split('|')[1]) ?? ''
     const [kind = '', , size] = (isFollowUp ? (beginnings.get(name) ?? '') : text).split('|')

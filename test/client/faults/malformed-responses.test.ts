@@ -10,7 +10,7 @@ import {
   scripted,
   status,
   task,
-  tell,
+  writeEvents,
   type Asked,
   type Scripted,
 } from './scripted.js'
@@ -139,8 +139,9 @@ test('a stream in response to a call without one is invalid', async () => {
 test('__proto__ in a result changes nothing', async () => {
   const evil = '{"__proto__":{"isAdmin":true},"constructor":{"prototype":{"isAdmin":true}}}'
   const agent = await scripted((asked) => {
-    const told = asked.method === 'GetTask' ? task('completed', { text: 'ok' }) : { task: task('completed') }
-    const body = envelopeOf(asked, told).replaceAll(
+    const result =
+      asked.method === 'GetTask' ? task('completed', { text: 'ok' }) : { task: task('completed') }
+    const body = envelopeOf(asked, result).replaceAll(
       '"contextId":"c-1"',
       `"contextId":"c-1","metadata":${evil},"__proto__":${evil}`,
     )
@@ -229,7 +230,7 @@ describe('an answer without end', () => {
         response.write(`: ${'x'.repeat(1_000)}\n`)
         if (left > 0) return void setImmediate(more)
         isDone = true
-        tell(asked, [{ task: task('working') }, chunk('ok'), status('completed')])
+        writeEvents(asked, [{ task: task('working') }, chunk('ok'), status('completed')])
       }
       more()
       return undefined

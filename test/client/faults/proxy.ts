@@ -33,7 +33,7 @@ export class Proxy {
   #port = 0
   #isClosed = false
 
-  /** Honest, until it is told otherwise. */
+  /** Without faults, until a test sets some. */
   constructor(target: number) {
     this.#target = target
     this.#server = createServer({ allowHalfOpen: true }, (socket) => this.#accept(socket))

@@ -110,7 +110,7 @@ describe('an agent that takes no conversation of our making', () => {
 })
 
 describe('a message whose answer is lost', () => {
-  /** Executes at the given send; what it has is told from the given look on. */
+  /** Executes at the given send; its results are reported from the given look on. */
   async function lossy(options: {
     readonly executes: number
     readonly shownAtLook: number
@@ -307,9 +307,9 @@ describe('an agent that forgets', () => {
   test('after it has sent the end: that is the result', async () => {
     const agent = await scripted((asked) => {
       if (asked.method !== 'SendStreamingMessage') return error(NOT_FOUND)
-      return stream(asked, [{ task: task('working') }, chunk('all'), chunk(' told'), status('completed')])
+      return stream(asked, [{ task: task('working') }, chunk('all'), chunk(' sent'), status('completed')])
     })
-    expect(await clientOf(agent).run('hi')).toMatchObject({ ok: true, type: 'completed', text: 'all told' })
+    expect(await clientOf(agent).run('hi')).toMatchObject({ ok: true, type: 'completed', text: 'all sent' })
   })
 
   test('before it has sent the end: an error with the handle, and the task so far', async () => {

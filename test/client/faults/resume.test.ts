@@ -13,7 +13,7 @@ import {
   status,
   stream,
   task,
-  tell,
+  writeEvents,
   NOT_FOUND,
   error,
   type Asked,
@@ -28,7 +28,7 @@ describe('a handle with a task', () => {
     let isDone = false
     const agent = await scripted((asked) => {
       if (asked.method === 'SendStreamingMessage') {
-        tell(asked, [{ task: task('working', { text: 'one ' }) }, chunk('two ')], ['1', '2'])
+        writeEvents(asked, [{ task: task('working', { text: 'one ' }) }, chunk('two ')], ['1', '2'])
         return undefined
       }
       if (asked.method === 'SubscribeToTask') {
@@ -69,7 +69,7 @@ describe('a handle with a task', () => {
         texts.push((artifacts[0]?.parts ?? []).map(({ text }) => text).join('')),
     })
     expect(second).toMatchObject({ ok: true, type: 'completed', text: 'one two three four' })
-    // Each with the whole task: what the first process was told is in it.
+    // Each with the whole task: it includes what the first process received.
     expect(new Set(texts)).toEqual(new Set(['one two three ', 'one two three four']))
     expect(agent.asked.find(({ method }) => method === 'SubscribeToTask')?.headers).not.toHaveProperty(
       'last-event-id',

@@ -104,7 +104,7 @@ export function envelope({ id }: Pick<Asked, 'id'>, answer: object | null): stri
 }
 
 /** Begins, or continues with, a stream. */
-export function tell(asked: Asked, events: readonly object[], ids?: readonly string[]): void {
+export function writeEvents(asked: Asked, events: readonly object[], ids?: readonly string[]): void {
   const { response } = asked
   if (!response.headersSent) response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()
   for (const [index, event] of events.entries()) {
@@ -115,7 +115,7 @@ export function tell(asked: Asked, events: readonly object[], ids?: readonly str
 
 /** A stream with these events and an end. */
 export function stream(asked: Asked, events: readonly object[], ids?: readonly string[]): Answer {
-  tell(asked, events, ids)
+  writeEvents(asked, events, ids)
   asked.response.end()
   return undefined
 }

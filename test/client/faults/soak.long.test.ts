@@ -48,8 +48,10 @@ afterEach(() => {
 })
 
 afterAll(() => {
-  const told = FAULTS.map((fault) => `${fault} ${totals.get(fault) ?? 0}`).join(', ')
-  console.log(`${runs} runs, ${[...totals.values()].reduce((sum, count) => sum + count, 0)} faults: ${told}`)
+  const summary = FAULTS.map((fault) => `${fault} ${totals.get(fault) ?? 0}`).join(', ')
+  console.log(
+    `${runs} runs, ${[...totals.values()].reduce((sum, count) => sum + count, 0)} faults: ${summary}`,
+  )
 })
 
 /** Every socket and timer is gone. What a fetch keeps alive goes with the proxies. */

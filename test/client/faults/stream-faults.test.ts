@@ -13,7 +13,7 @@ import {
   status,
   stream,
   task,
-  tell,
+  writeEvents,
 } from './scripted.js'
 
 const HOUR = 3_600_000
@@ -87,16 +87,16 @@ describe('a stream', () => {
       if (asked.method === 'GetTask') return task(streams === 3 ? 'completed' : 'working', { text: 'ok' })
       streams += 1
       if (streams === 3) return stream(asked, [status('completed')])
-      tell(asked, [{ task: task('working') }])
+      writeEvents(asked, [{ task: task('working') }])
       return undefined
     })
     const client = clientOf(agent, { clock })
-    let told = 0
-    const running = client.run('hi', { idleTimeoutMs: 30_000, onUpdate: () => (told += 1) })
+    let updates = 0
+    const running = client.run('hi', { idleTimeoutMs: 30_000, onUpdate: () => (updates += 1) })
     for (const count of [1, 2]) {
-      await expect.poll(() => told, { interval: 2 }).toBe(count)
+      await expect.poll(() => updates, { interval: 2 }).toBe(count)
       const { response } = agent.asked.filter(({ method }) => method !== 'GetTask')[count - 1] ?? {}
-      // The event has been told, and the stream is listened to again.
+      // The event has been delivered, and the stream is listened to again.
       for (let turns = 0; turns < 5; turns += 1) await new Promise(setImmediate)
       clock.advance(29_999)
       expect(response?.destroyed).toBe(false)
@@ -165,10 +165,10 @@ describe('a stream', () => {
         status('completed'),
       ])
     })
-    const told: string[] = []
-    const result = await clientOf(agent).run('hi', { onUpdate: ({ task: { id } }) => told.push(id) })
+    const taskIds: string[] = []
+    const result = await clientOf(agent).run('hi', { onUpdate: ({ task: { id } }) => taskIds.push(id) })
     expect(result).toMatchObject({ type: 'completed', text: 'mine', task: { id: 't-1' } })
-    expect(new Set(told)).toEqual(new Set(['t-1']))
+    expect(new Set(taskIds)).toEqual(new Set(['t-1']))
   })
 
   test('whose end differs in GetTask: the user receives that state too', async () => {
@@ -186,10 +186,10 @@ describe('maxTaskBytes', () => {
   test('ends an endless stream of chunks, cancels the task, and closes the connection', async () => {
     const agent = await scripted((asked) => {
       if (asked.method === 'CancelTask') return task('canceled')
-      tell(asked, [{ task: task('working') }])
+      writeEvents(asked, [{ task: task('working') }])
       const more = (): void => {
         if (asked.response.destroyed) return
-        tell(asked, [chunk('x'.repeat(1_000))])
+        writeEvents(asked, [chunk('x'.repeat(1_000))])
         setImmediate(more)
       }
       more()

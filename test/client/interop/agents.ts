@@ -95,10 +95,10 @@ export function ender(status: TaskState, text: string): Agent {
   return () => [{ status, text }]
 }
 
-/** Sends back the parts, and tells what it was told in a part of data. */
+/** Sends back the parts, and the rest of the request as a part of data. */
 export function* mirror(turn: Turn): Generator<Act> {
   const { metadata, requested, references, extensions, tenant, messageId } = turn
-  const told = { metadata, requested, references, extensions, tenant, messageId }
+  const received = { metadata, requested, references, extensions, tenant, messageId }
   yield {
     artifact: {
       ...{ artifactId: 'mirror', name: 'Mirror', description: 'What came', metadata: { seen: true } },
@@ -106,7 +106,7 @@ export function* mirror(turn: Turn): Generator<Act> {
     },
   }
   // What is no JSON is left out.
-  const data = JSON.parse(JSON.stringify(told)) as Record<string, never>
-  yield { artifact: { artifactId: 'told', parts: [{ data }] } }
+  const data = JSON.parse(JSON.stringify(received)) as Record<string, never>
+  yield { artifact: { artifactId: 'request', parts: [{ data }] } }
   yield { status: 'completed' }
 }

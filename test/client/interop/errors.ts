@@ -3,17 +3,17 @@ import type { ErrorCode } from 'a2a-tasks'
 import { PEER_NAMES, type PeerName } from './gaps.js'
 
 /** `none`: the peer makes no error of it. */
-type Told = ErrorCode | 'none'
+type ReportedCode = ErrorCode | 'none'
 
 /** Peers that produce another error, and why. The client reports the peer's error. */
-type Others = { readonly [N in PeerName]?: { readonly code: Told; readonly reason: string } }
+type Others = { readonly [N in PeerName]?: { readonly code: ReportedCode; readonly reason: string } }
 
 interface Expected {
   readonly code: ErrorCode
   readonly but: Others
 }
 
-function but(names: readonly PeerName[], code: Told, reason: string): Others {
+function but(names: readonly PeerName[], code: ReportedCode, reason: string): Others {
   return Object.fromEntries(names.map((name) => [name, { code, reason }]))
 }
 

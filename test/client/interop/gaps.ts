@@ -98,7 +98,7 @@ export const LOSSES: { readonly [F in Feature]?: Losses } = {
     'it drops the metadata of parts and the names of files',
   ),
   'metadata and referenceTaskIds arrive': loss(V03_REST, 'the proto of 0.3 has no referenceTaskIds'),
-  'metadata of the request arrives': loss(LEGACY, 'its agents are not told'),
+  'metadata of the request arrives': loss(LEGACY, 'its agents do not receive it'),
   'a tenant': loss(V03, 'A2A 0.3 has none'),
   'listTasks, its pages': loss(V03_REST, 'A2A 0.3 answers with a list: there is no next page, and no total'),
 }

@@ -45,7 +45,7 @@ function accessOf({ token, extended }: ServeOptions, name: string) {
   return {
     ...(needsUser && {
       authenticate: ({ headers }: Request) =>
-        token === undefined || headers.get('authorization') === `Bearer ${token}` ? { id: 'somebody' } : null,
+        token === undefined || headers.get('authorization') === `Bearer ${token}` ? { id: 'user-1' } : null,
     }),
     ...(typeof extended === 'string' && { extendedCard: { name, url: URL, description: extended } }),
   }

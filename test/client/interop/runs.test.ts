@@ -10,16 +10,16 @@ const FAST = { pollIntervalMs: 1 }
 describe.each(PEERS)('$name', (peer) => {
   feature(peer, 'run by stream', async () => {
     const client = await connect(peer, { agent: storyteller })
-    const told: string[] = []
+    const received: string[] = []
     const result = await client.run('go', {
       ...FAST,
       onUpdate: ({ event, task, handle }) => {
-        told.push(`${event.type} ${task.state}`)
+        received.push(`${event.type} ${task.state}`)
         expect(handle.taskId).toBe(task.id)
       },
     })
     expect(result).toMatchObject({ ok: true, type: 'completed', text: 'one two three' })
-    expect(told).toEqual([
+    expect(received).toEqual([
       'task submitted',
       'status working',
       'status working',
@@ -101,7 +101,7 @@ describe.each(PEERS)('$name', (peer) => {
         },
       })
       expect(first).toMatchObject({ ok: true, text: 'before after' })
-      if (handle === undefined) throw new Error('Nothing was told')
+      if (handle === undefined) throw new Error('No update came')
       const second = await clientOf(peer, served).resume(handle, FAST)
       expect(second).toMatchObject({ ok: true, type: 'completed', text: 'before after' })
     }

@@ -21,7 +21,7 @@ export function legacyPeer(binding: Binding): Peer {
     serve: (options) =>
       listen(options, (app, origin) => {
         const requestHandler = handlerOf(legacyCard(options, `${origin}/a2a`, binding), options)
-        const userBuilder = () => Promise.resolve({ isAuthenticated: true, userName: 'somebody' })
+        const userBuilder = () => Promise.resolve({ isAuthenticated: true, userName: 'user-1' })
         const handler = binding === 'JSONRPC' ? jsonRpcHandler : restHandler
         app.use('/.well-known/agent-card.json', agentCardHandler({ agentCardProvider: requestHandler }))
         app.use('/a2a', handler({ requestHandler, userBuilder }))
@@ -98,7 +98,7 @@ function turnOf({ userMessage, task, referenceTasks = [], context }: RequestCont
 function publisherOf(context: RequestContext, bus: ExecutionEventBus): (act: Act) => void {
   const { taskId, contextId, userMessage, task } = context
   const ids = { taskId, contextId }
-  const tell = (state: TaskState, text?: string): void =>
+  const publishStatus = (state: TaskState, text?: string): void =>
     bus.publish({
       ...{ kind: 'status-update', ...ids, status: statusOf(state, text, ids) },
       final: !['submitted', 'working'].includes(state),
@@ -115,7 +115,7 @@ function publisherOf(context: RequestContext, bus: ExecutionEventBus): (act: Act
       status: statusOf('submitted'),
     }
     bus.publish(task === undefined ? fresh : { ...task, status: statusOf('working') })
-    if (task === undefined) tell('working')
+    if (task === undefined) publishStatus('working')
   }
   return (act) => {
     if ('reply' in act) {
@@ -124,7 +124,7 @@ function publisherOf(context: RequestContext, bus: ExecutionEventBus): (act: Act
     }
     begin()
     if ('status' in act) {
-      tell(act.status, act.text)
+      publishStatus(act.status, act.text)
       return
     }
     const { append = false, lastChunk = false, artifact } = act

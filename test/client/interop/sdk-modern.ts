@@ -32,7 +32,7 @@ export function modernPeer(version: Version, binding: Binding): Peer {
         const card = AgentCard.fromJSON(cardOf(options, `${origin}/a2a`, binding, version))
         const requestHandler = handlerOf(card, options)
         // The transport has authenticated the caller.
-        const userBuilder = () => Promise.resolve({ isAuthenticated: true, userName: 'somebody' })
+        const userBuilder = () => Promise.resolve({ isAuthenticated: true, userName: 'user-1' })
         const legacyCompat = { enabled: version === '0.3' }
         const handler = binding === 'JSONRPC' ? jsonRpcHandler : restHandler
         app.use(
@@ -102,11 +102,11 @@ function publisherOf(context: RequestContext, bus: ExecutionEventBus): (act: Act
   const begin = (): void => {
     if (hasBegun) return
     hasBegun = true
-    const told = task === undefined ? undefined : (Task.toJSON(task) as wire.Task)
+    const current = task === undefined ? undefined : (Task.toJSON(task) as wire.Task)
     const history = [Message.toJSON(userMessage) as wire.Message]
-    const state = told === undefined ? 'submitted' : 'working'
-    publish({ task: { id: taskId, contextId, history, ...told, status: statusOf(state) } })
-    if (told === undefined) publish({ statusUpdate: { ...ids, status: statusOf('working') } })
+    const state = current === undefined ? 'submitted' : 'working'
+    publish({ task: { id: taskId, contextId, history, ...current, status: statusOf(state) } })
+    if (current === undefined) publish({ statusUpdate: { ...ids, status: statusOf('working') } })
   }
   return (act) => {
     if ('reply' in act) {

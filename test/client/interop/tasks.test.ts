@@ -21,7 +21,7 @@ function textsOf({ artifacts }: RemoteTask): string[] {
 }
 
 /** The fields of an event that identify its position in the run. */
-function storyOf(event: RemoteEvent): string {
+function summaryOf(event: RemoteEvent): string {
   if (event.type === 'task') return `task ${event.task.state}`
   if (event.type === 'message') return `message ${textOf(event.message.parts)}`
   if (event.type === 'artifact') return `artifact ${event.append ? '+' : ''}${textOf(event.artifact.parts)}`
@@ -64,7 +64,7 @@ describe.each(PEERS)('$name', (peer) => {
   feature(peer, 'a stream has every kind of event', async () => {
     const client = await connect(peer, { agent: storyteller })
     const events = await collect(client.stream('go'))
-    expect(events.map(storyOf)).toEqual([
+    expect(events.map(summaryOf)).toEqual([
       'task submitted',
       'status working',
       'status working thinking',
@@ -86,7 +86,7 @@ describe.each(PEERS)('$name', (peer) => {
 
   feature(peer, 'a stream of a reply', async () => {
     const client = await connect(peer, { agent: replier })
-    expect((await collect(client.stream('you'))).map(storyOf)).toEqual(['message Hello you'])
+    expect((await collect(client.stream('you'))).map(summaryOf)).toEqual(['message Hello you'])
   })
 
   feature(peer, 'a stream that is left', async () => {
@@ -122,7 +122,7 @@ describe.each(PEERS)('$name', (peer) => {
     expect(taskOf(await next(watched)).id).toBe(id)
     const canceled = await client.cancelTask(id)
     expect(canceled).toMatchObject({ id, state: 'canceled' })
-    expect((await collect(watched)).map(storyOf).at(-1)).toBe('status canceled')
+    expect((await collect(watched)).map(summaryOf).at(-1)).toBe('status canceled')
     expect((await client.getTask(id)).state).toBe('canceled')
   })
 
@@ -140,8 +140,8 @@ describe.each(PEERS)('$name', (peer) => {
     expect(textsOf(snapshot)).toEqual(['before'])
     go.open()
     const rest = ['artifact + after', 'status completed']
-    expect((await collect(first)).map(storyOf)).toEqual(rest)
-    expect((await collect(second)).map(storyOf)).toEqual(rest)
+    expect((await collect(first)).map(summaryOf)).toEqual(rest)
+    expect((await collect(second)).map(summaryOf)).toEqual(rest)
   })
 
   feature(peer, 'a question is answered by taskId', async () => {
@@ -158,9 +158,9 @@ describe.each(PEERS)('$name', (peer) => {
   feature(peer, 'a question is answered in a stream', async () => {
     const client = await connect(peer, { agent: asker })
     const asked = await collect(client.stream('weather'))
-    expect(asked.map(storyOf).at(-1)).toBe('status input-required Which city?')
+    expect(asked.map(summaryOf).at(-1)).toBe('status input-required Which city?')
     const answered = await collect(client.stream('Rome', { taskId: taskOf(asked[0]).id }))
-    expect(answered.map(storyOf).slice(-2)).toEqual(['artifact Sunny in Rome', 'status completed'])
+    expect(answered.map(summaryOf).slice(-2)).toEqual(['artifact Sunny in Rome', 'status completed'])
   })
 
   feature(peer, 'states that end', async () => {
@@ -219,9 +219,9 @@ describe.each(PEERS)('$name', (peer) => {
     const client = await connect(peer, { agent: mirror })
     const metadata = { trace: { id: 7, list: ['a', null] } }
     const task = taskOf(await client.send('go', { metadata }))
-    const told = task.artifacts[1]?.parts[0]?.data
-    if (isPartial) expect(told).not.toHaveProperty('requested')
-    else expect(told).toMatchObject({ requested: metadata })
+    const received = task.artifacts[1]?.parts[0]?.data
+    if (isPartial) expect(received).not.toHaveProperty('requested')
+    else expect(received).toMatchObject({ requested: metadata })
   })
 
   feature(peer, 'extensions in the header', async () => {

@@ -8,7 +8,7 @@ import { createRequestHandler, textOf, type AnyTasks, type Execute, type Princip
 import { expect, onTestFinished } from 'vitest'
 import type { Manager, Row } from './rows.js'
 
-/** The events of all tasks in one order: whoever returns with a cursor misses none. */
+/** The events of all tasks in one order: a reader that returns with a cursor misses none. */
 export async function feed(row: Row): Promise<void> {
   const refused = await row.open()
   expect(() => refused.feed()).toThrow(TypeError)
@@ -124,7 +124,7 @@ export async function deletion(row: Row): Promise<void> {
   })
 }
 
-/** A run waits for a signal that anybody with the manager sends. */
+/** A run waits for a signal that any holder of the manager sends. */
 export async function signal(row: Row): Promise<void> {
   const tasks: Manager = await row.open()
   const { say, reaches } = agentOver(

@@ -84,11 +84,11 @@ export async function delegate(row: Row): Promise<void> {
 export async function history(row: Row): Promise<void> {
   const client = annsClient(await row.open(), async (run) => {
     const { entries } = await run.history()
-    return `Heard ${entries.map(({ text }) => text).join(', ')}`
+    return `Received ${entries.map(({ text }) => text).join(', ')}`
   })
   const contextId = 'conversation'
   const results = [await client.run('one', { contextId }), await client.run('two', { contextId })]
-  expect(results.map(outcome)).toEqual(['completed: Heard ', 'completed: Heard one, Heard '])
+  expect(results.map(outcome)).toEqual(['completed: Received ', 'completed: Received one, Received '])
 }
 
 /** One message that is sent twice is one task, and with another content it is refused. */

@@ -44,7 +44,7 @@ const IMMEDIATELY = { configuration: { returnImmediately: true } }
 /**
  * They are asked in this order. Of an answer, what is named has to be there: texts, or what matches; `undefined` is what
  * must not be there; lists are whole. `events` is the data of a stream. `keep` names what later requests have as `$name`.
- * `meanwhile` is sent when the first event has come.
+ * `duringStream` is sent when the first event has come.
  */
 export const EXCHANGES = [
   {
@@ -195,7 +195,7 @@ export const EXCHANGES = [
     keep: { later: 'json.task.id' },
   },
   {
-    name: 'across requests: its end, heard by another',
+    name: 'across requests: its end, received by another',
     request: post('/tasks/$later:subscribe', undefined, { 'last-event-id': '3' }),
     events: [artifactUpdate('It is done'), statusUpdate('COMPLETED')],
   },
@@ -209,7 +209,7 @@ export const EXCHANGES = [
     name: 'across requests: who listens while another cancels',
     request: rpc('SubscribeToTask', { id: '$waiting' }),
     headers: STREAM,
-    meanwhile: rpc('CancelTask', { id: '$waiting' }),
+    duringStream: rpc('CancelTask', { id: '$waiting' }),
     events: [{ task: { id: '$waiting', ...at('WORKING') } }, statusUpdate('CANCELED')].map(result),
   },
   {
@@ -324,7 +324,7 @@ export const EXCHANGES = [
     keep: { corvid: 'json.id' },
   },
   {
-    name: 'corvid-agent: its end, heard by another',
+    name: 'corvid-agent: its end, received by another',
     request: post('/tasks/$corvid:subscribe', undefined, { 'last-event-id': '3' }),
     events: [artifactUpdate('It is done'), statusUpdate('COMPLETED')],
   },
@@ -390,32 +390,32 @@ export const EXCHANGES = [
   },
 
   {
-    name: 'authentication: nobody',
+    name: 'authentication: none',
     request: rpc('ListTasks', {}, { path: '/locked' }),
     status: 401,
     headers: { 'www-authenticate': 'Bearer realm="Locked"' },
     json: { id: null, error: { code: -32603 } },
   },
   {
-    name: 'authentication: nobody, over HTTP+JSON',
+    name: 'authentication: none, over HTTP+JSON',
     request: get('/locked/tasks'),
     status: 401,
     headers: { 'www-authenticate': 'Bearer realm="Locked"' },
     json: httpError(401, 'UNAUTHENTICATED'),
   },
   {
-    name: 'authentication: somebody',
+    name: 'authentication: a user',
     request: post('/locked/message:send', say('hello'), ADA),
     json: { task: echoed },
     keep: { own: 'json.task.id' },
   },
   {
-    name: "authentication: somebody's own task",
+    name: "authentication: the user's own task",
     request: get('/locked/tasks/$own', ADA),
     json: { id: '$own', ...echoed },
   },
   {
-    name: "authentication: somebody else's task",
+    name: "authentication: another user's task",
     request: get('/locked/tasks/$own', { authorization: 'Bearer bob' }),
     status: 404,
     json: httpError(404, 'NOT_FOUND'),

@@ -19,9 +19,18 @@ export function talkTo(base, ask = fetch) {
     )
   }
   return async (exchange) => {
-    const { name, request, meanwhile, status = 200, headers, json, events, keep = {} } = fill(exchange, kept)
+    const {
+      name,
+      request,
+      duringStream,
+      status = 200,
+      headers,
+      json,
+      events,
+      keep = {},
+    } = fill(exchange, kept)
     try {
-      const actual = await answerOf(await send(request), meanwhile && (() => send(meanwhile)))
+      const actual = await answerOf(await send(request), duringStream && (() => send(duringStream)))
       const wrong = difference(actual, { status, headers, json, events }, 'answer')
       if (wrong !== undefined) throw new Error(wrong)
       for (const [key, path] of Object.entries(keep)) {
@@ -33,10 +42,10 @@ export function talkTo(base, ask = fetch) {
   }
 }
 
-async function answerOf(response, meanwhile) {
+async function answerOf(response, duringStream) {
   const headers = Object.fromEntries(response.headers)
   const isStream = headers['content-type'] === 'text/event-stream'
-  const text = isStream ? await readStream(response, meanwhile) : await response.text()
+  const text = isStream ? await readStream(response, duringStream) : await response.text()
   return {
     status: response.status,
     headers,
@@ -44,14 +53,14 @@ async function answerOf(response, meanwhile) {
   }
 }
 
-/** All of a stream. When its first event has come, it continues while `meanwhile` is asked. */
-async function readStream(response, meanwhile) {
+/** All of a stream. When its first event has come, it continues while `duringStream` is asked. */
+async function readStream(response, duringStream) {
   const decoder = new TextDecoder()
   let text = ''
   let asked
   for await (const chunk of response.body) {
     text += decoder.decode(chunk, { stream: true })
-    if (/^data: .*\n\n/m.test(text)) asked ??= meanwhile?.()
+    if (/^data: .*\n\n/m.test(text)) asked ??= duringStream?.()
   }
   await (await asked)?.text()
   return text

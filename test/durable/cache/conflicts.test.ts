@@ -98,7 +98,7 @@ test('a change that failed refuses no later one', async () => {
   const { id } = await a.createTask({ skill: 'test' })
   await b.getTask(id)
   await a.addMessage(id, says('first'))
-  // To the second it is canceled, until it hears that the message came first.
+  // To the second it is canceled, until it learns that the message came first.
   const canceled = rejection(b.cancelTask(id, { expectedGeneration: 1 }))
   const added = b.addMessage(id, says('second'))
   expect(await canceled).toMatchObject({ code: 'TASK_GENERATION_MISMATCH' })
@@ -173,7 +173,7 @@ test('a run does not lose its task to busy callers: it waits a little, and conti
     return other.updateTask('x', {})
   })
   const { a } = replicas(1, { store }, clock)
-  const { leased, told } = worker(a)
+  const { leased, calls } = worker(a)
   leased.createTask({ skill: 'test', id: 'x' })
   leased.patchTask('x', { state: 'working' })
   await leased.stored('x')
@@ -186,7 +186,7 @@ test('a run does not lose its task to busy callers: it waits a little, and conti
     await turn()
   }
   await stored
-  expect(told.filter((each) => 'lost' in each)).toEqual([])
+  expect(calls.filter((each) => 'lost' in each)).toEqual([])
   expect(await other.getTask('x')).toMatchObject({ output: 'the answer', generation: 153 })
 })
 
@@ -202,7 +202,7 @@ test('a store that reports conflicts without a cause is not tried forever', asyn
     },
   })
   const { a } = replicas(1, { store }, clock)
-  const { leased, told } = worker(a)
+  const { leased, calls } = worker(a)
   leased.createTask({ skill: 'test', id: 'x' })
   await leased.stored('x')
   leased.patchTask('x', { state: 'working' })
@@ -210,6 +210,6 @@ test('a store that reports conflicts without a cause is not tried forever', asyn
     clock.advance(128)
     await turn()
   }
-  expect(told).toMatchObject([{ lost: 'x', reason: { code: 'UNAVAILABLE' } }])
+  expect(calls).toMatchObject([{ lost: 'x', reason: { code: 'UNAVAILABLE' } }])
   expect(commits).toBe(101)
 })

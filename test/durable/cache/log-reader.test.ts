@@ -70,12 +70,12 @@ describe('a subscription that begins', () => {
 
   test('at a task that is not there fails, and so does waiting for one', async () => {
     const { a } = replicas(1)
-    const subscription = a.subscribe('nobody')
+    const subscription = a.subscribe('unknown')
     expect(await rejection(subscription.next())).toMatchObject({ code: 'TASK_NOT_FOUND' })
     expect(await subscription.next()).toEqual({ done: true, value: undefined })
-    expect(await rejection(a.waitFor('nobody'))).toMatchObject({ code: 'TASK_NOT_FOUND' })
-    expect(await rejection(a.signalOf('nobody'))).toMatchObject({ code: 'TASK_NOT_FOUND' })
-    expect(await rejection(a.events('nobody'))).toMatchObject({ code: 'TASK_NOT_FOUND' })
+    expect(await rejection(a.waitFor('unknown'))).toMatchObject({ code: 'TASK_NOT_FOUND' })
+    expect(await rejection(a.signalOf('unknown'))).toMatchObject({ code: 'TASK_NOT_FOUND' })
+    expect(await rejection(a.events('unknown'))).toMatchObject({ code: 'TASK_NOT_FOUND' })
   })
 
   test('with options that are invalid is refused at once', () => {

@@ -188,7 +188,7 @@ describe('a reader that is left without a word', () => {
     await subscription.next()
     clock.advance(60_000)
     await store.delete(await store.heads([id]))
-    if (what === 'another') await b.createTask({ skill: 'anew', id })
+    if (what === 'another') await b.createTask({ skill: 'new', id })
     const error = await rejection(subscription.next())
     expect(error).toMatchObject({ code: 'TASK_EXPIRED', data: { taskId: id } })
     expect(await subscription.next()).toEqual({ done: true, value: undefined })

@@ -20,14 +20,14 @@ async function waiting(options = {}): Promise<Workers & { id: string }> {
 /** Sends under the lease that the task has by now. */
 async function send({ b, there }: Workers, id: string, text: string): Promise<boolean> {
   const seen = await b.peekTask(id)
-  const taking = await there.leased.take(id)
-  if (seen === null || taking.type !== 'elsewhere') throw new Error('It should be held elsewhere')
-  return await there.leased.send(seen, taking.leaseId, says(text))
+  const acquired = await there.leased.acquire(id)
+  if (seen === null || acquired.type !== 'elsewhere') throw new Error('It should be held elsewhere')
+  return await there.leased.send(seen, acquired.leaseId, says(text))
 }
 
-/** The texts of the messages that a worker was told of. */
-function heard({ told }: Worker): (string | undefined)[] {
-  const events = told.flatMap((each) => ('news' in each ? each.events : []))
+/** The texts of the messages that a worker received. */
+function receivedTexts({ calls }: Worker): (string | undefined)[] {
+  const events = calls.flatMap((each) => ('changed' in each ? each.events : []))
   return events.flatMap((event) =>
     event.type === 'message' ? event.message.parts.map(({ text }) => text) : [],
   )
@@ -39,16 +39,16 @@ describe('what is sent under a lease', () => {
     const { here, id, faults } = all
     const { opened, open } = gate()
     faults.after = (step) => (step === 'acquire' ? opened : undefined)
-    const taking = here.leased.take(id)
+    const acquiring = here.leased.acquire(id)
     await turn()
-    expect(await send(all, id, 'meanwhile')).toBe(true)
+    expect(await send(all, id, 'during')).toBe(true)
     open()
-    expect(await taking).toMatchObject({ type: 'taken', task: { state: 'working' } })
-    expect(heard(here)).toEqual(['meanwhile'])
-    expect(textsOf(here.leased.peekTask(id))).toEqual(['before', 'meanwhile'])
+    expect(await acquiring).toMatchObject({ type: 'acquired', task: { state: 'working' } })
+    expect(receivedTexts(here)).toEqual(['during'])
+    expect(textsOf(here.leased.peekTask(id))).toEqual(['before', 'during'])
     await send(all, id, 'after')
     await turn()
-    expect(heard(here)).toEqual(['meanwhile', 'after'])
+    expect(receivedTexts(here)).toEqual(['during', 'after'])
   })
 
   test('while the new holder reads the task reaches the holder, even if another caller here reads the task first', async () => {
@@ -56,13 +56,13 @@ describe('what is sent under a lease', () => {
     const { a, here, id, faults } = all
     const { opened, open } = gate()
     faults.after = (step) => (step === 'acquire' ? opened : undefined)
-    const taking = here.leased.take(id)
+    const acquiring = here.leased.acquire(id)
     await turn()
-    expect(await send(all, id, 'meanwhile')).toBe(true)
-    expect(textsOf(await a.getTask(id))).toEqual(['before', 'meanwhile'])
+    expect(await send(all, id, 'during')).toBe(true)
+    expect(textsOf(await a.getTask(id))).toEqual(['before', 'during'])
     open()
-    await taking
-    expect(heard(here)).toEqual(['meanwhile'])
+    await acquiring
+    expect(receivedTexts(here)).toEqual(['during'])
   })
 
   test('by another worker of the same manager reaches the new holder', async () => {
@@ -75,27 +75,27 @@ describe('what is sent under a lease', () => {
       isFirst = false
       return opened
     }
-    const taking = here.leased.take(id)
+    const acquiring = here.leased.acquire(id)
     await turn()
-    const { leaseId } = await other.leased.take(id)
+    const { leaseId } = await other.leased.acquire(id)
     const seen = (await a.peekTask(id)) as TaskSnapshot
-    expect(await other.leased.send(seen, leaseId, says('meanwhile'))).toBe(true)
+    expect(await other.leased.send(seen, leaseId, says('during'))).toBe(true)
     open()
-    await taking
-    expect(heard(here)).toEqual(['meanwhile'])
-    expect(other.told).toEqual([])
+    await acquiring
+    expect(receivedTexts(here)).toEqual(['during'])
+    expect(other.calls).toEqual([])
   })
 
   test('reaches the holder when the response to acquiring the lease was lost', async () => {
     const all = await waiting(LONG)
     const { here, id, faults, clock } = all
     faults.after = lostOnce('acquire')
-    const taking = here.leased.take(id)
+    const acquiring = here.leased.acquire(id)
     await turn()
-    expect(await send(all, id, 'meanwhile')).toBe(true)
+    expect(await send(all, id, 'during')).toBe(true)
     await pass(clock, 1_000)
-    expect(await taking).toMatchObject({ type: 'taken' })
-    expect(heard(here)).toEqual(['meanwhile'])
+    expect(await acquiring).toMatchObject({ type: 'acquired' })
+    expect(receivedTexts(here)).toEqual(['during'])
   })
 
   test('does not include messages from before the lease', async () => {
@@ -104,15 +104,15 @@ describe('what is sent under a lease', () => {
     await a.getTask(id)
     const { opened, open } = gate()
     faults.before = (step) => (step === 'acquire' ? opened : undefined)
-    const taking = here.leased.take(id)
+    const acquiring = here.leased.acquire(id)
     await turn()
-    const taken = await there.leased.take(id)
+    const taken = await there.leased.acquire(id)
     await there.leased.send((await b.peekTask(id)) as TaskSnapshot, taken.leaseId, says('for others'))
     there.leased.patchTask(id, { state: 'input-required' })
     expect(await there.leased.release(id)).toBe(true)
     open()
-    expect(await taking).toMatchObject({ type: 'taken', task: { state: 'input-required' } })
-    expect(here.told).toEqual([])
+    expect(await acquiring).toMatchObject({ type: 'acquired', task: { state: 'input-required' } })
+    expect(here.calls).toEqual([])
   })
 })
 
@@ -122,12 +122,12 @@ describe('a take that fails after all', () => {
     const { here, id, faults, clock, b } = all
     const { opened, open } = gate()
     faults.after = (step) => (step === 'acquire' ? opened : undefined)
-    const taking = rejection(here.leased.take(id))
+    const acquiring = rejection(here.leased.acquire(id))
     await turn()
-    expect(await send(all, id, 'meanwhile')).toBe(true)
+    expect(await send(all, id, 'during')).toBe(true)
     void here.leased.close()
     open()
-    expect(await taking).toMatchObject({ code: 'UNAVAILABLE' })
+    expect(await acquiring).toMatchObject({ code: 'UNAVAILABLE' })
     await pass(clock, 50_000)
     expect((await b.getTask(id))?.state).toBe('failed')
   })
@@ -137,9 +137,9 @@ describe('a take that fails after all', () => {
     faults.after = (step) => {
       if (step === 'acquire') throw new Error('Lost')
     }
-    const taking = rejection(here.leased.take(id))
+    const acquiring = rejection(here.leased.acquire(id))
     await pass(clock, 12_000)
-    expect(await taking).toMatchObject({ code: 'STORE_FAILED' })
-    expect(await there.leased.take(id)).toMatchObject({ type: 'taken' })
+    expect(await acquiring).toMatchObject({ code: 'STORE_FAILED' })
+    expect(await there.leased.acquire(id)).toMatchObject({ type: 'acquired' })
   })
 })

@@ -38,7 +38,7 @@ test('the holder receives every change of others once, and each of its own is st
       const signal = leased.signalOf('x')
       begin(() => leased.stored('x'))
       await end()
-      const taking = await leased.take('x')
+      const acquired = await leased.acquire('x')
 
       const own = new Set<string>()
       const sent: { mark: string; isStored: unknown }[] = []
@@ -57,7 +57,7 @@ test('the holder receives every change of others once, and each of its own is st
         const seen: TaskSnapshot | null = await manager.peekTask('x')
         if (seen === null || seen.state === 'canceled') return
         const mark = `sent ${index}`
-        const isStored = await by.send(seen, taking.leaseId, says(mark)).catch((error: unknown) => error)
+        const isStored = await by.send(seen, acquired.leaseId, says(mark)).catch((error: unknown) => error)
         sent.push({ mark, isStored })
       }
       for (let index = 0; index < 15; index += 1) {
@@ -70,10 +70,10 @@ test('the holder receives every change of others once, and each of its own is st
       const finished: unknown[] = []
       if (random() < 0.5) {
         begin(async () => {
-          const before = here.told.length
+          const before = here.calls.length
           const done = await leased.finish('x', { state: 'failed' }).catch((error: unknown) => error)
           finished.push(done)
-          if (done === false) expect(here.told.length).toBeGreaterThan(before)
+          if (done === false) expect(here.calls.length).toBeGreaterThan(before)
         })
       }
       const read = reading(a.subscribe('x', { after: 0 }))
@@ -85,18 +85,18 @@ test('the holder receives every change of others once, and each of its own is st
 
       const log = await logOf(store, 'x')
       expect(log.map(({ generation }) => generation)).toEqual(log.map((_, index) => index + 1))
-      expect(here.told.filter((each) => 'lost' in each)).toEqual([])
+      expect(here.calls.filter((each) => 'lost' in each)).toEqual([])
       expect(leased.peekTask('x')).toEqual(foldAll(log))
-      const told = here.told.flatMap((each) => ('news' in each ? each.events : []))
-      // What is told was stored at that moment, so it has its place in the log: each once, in order.
-      expect(told).toEqual(told.map(({ generation }) => log[generation - 1]))
-      const places = told.map(({ generation }) => generation)
+      const received = here.calls.flatMap((each) => ('changed' in each ? each.events : []))
+      // What is received is stored by then, so it has its place in the log: each once, in order.
+      expect(received).toEqual(received.map(({ generation }) => log[generation - 1]))
+      const places = received.map(({ generation }) => generation)
       expect(places).toEqual([...new Set(places)].toSorted((x, y) => x - y))
       const isOwn = (event: TaskEvent): boolean => own.has(markOf(event) ?? '')
-      expect(told.filter(isOwn)).toEqual([])
+      expect(received.filter(isOwn)).toEqual([])
       const messages = (events: readonly TaskEvent[]): TaskEvent[] =>
         events.filter((event) => event.type === 'message' && !isOwn(event))
-      expect(messages(told)).toEqual(messages(log))
+      expect(messages(received)).toEqual(messages(log))
       for (const { mark, isStored } of sent) {
         const count = log.filter((event) => markOf(event) === mark).length
         if (typeof isStored === 'boolean') expect(count).toBe(isStored ? 1 : 0)

@@ -20,11 +20,11 @@ describe('a task that is held', () => {
     expect(a.lastSeen(id)).toBeUndefined()
     expect(await store.get(id)).toBeUndefined()
     await leased.stored(id)
-    // Changes in one turn are one creation: no reader saw less of it.
+    // Changes in one turn are one creation: no reader receives less of it.
     expect((await store.get(id))?.events).toEqual([])
     expect(a.lastSeen(id)).toEqual(leased.peekTask(id))
     expect(await b.getTask(id)).toEqual(leased.peekTask(id))
-    expect(here.told).toEqual([])
+    expect(here.calls).toEqual([])
   })
 
   test('is unknown to the methods of the holder before and after it is held', async () => {
@@ -45,7 +45,7 @@ describe('a task that is held', () => {
       await leased.stored(id)
       expect(await leased.release(id)).toBe(true)
       if (!expectNone) continue
-      expect(await leased.take(id)).toMatchObject({ type: 'taken', task: { id } })
+      expect(await leased.acquire(id)).toMatchObject({ type: 'acquired', task: { id } })
       expect(await leased.release(id)).toBe(true)
     }
   })
@@ -57,7 +57,7 @@ describe('a task that is held', () => {
     const signal = leased.signalOf(id)
     await leased.stored(id)
     await a.cancelTask(id)
-    expect(here.news()).toEqual([['status']])
+    expect(here.receivedTypes()).toEqual([['status']])
     expect(signal.reason).toMatchObject({ code: 'TASK_CANCELED' })
     expect(leased.signalOf(id)).toBe(signal)
     expect(leased.peekTask(id)?.state).toBe('canceled')
@@ -103,17 +103,17 @@ describe('an id', () => {
     await b.createTask({ skill: 'first', id: 'x' })
     here.leased.createTask({ skill: 'second', id: 'x' })
     const signal = here.leased.signalOf('x')
-    const stored = rejection(here.leased.stored('x').finally(() => expect(here.told).toHaveLength(1)))
+    const stored = rejection(here.leased.stored('x').finally(() => expect(here.calls).toHaveLength(1)))
     const reason = await stored
     expect(reason).toMatchObject({ code: 'INVALID_PARAMS', data: { path: 'id' } })
-    expect(here.told).toEqual([{ lost: 'x', reason }])
+    expect(here.calls).toEqual([{ lost: 'x', reason }])
     expect(signal.reason).toBe(reason)
     expect(here.leased.peekTask('x')).toBeNull()
-    // Who asks later hears it, too, until the id is held here again.
+    // Later calls reject with it, too, until the id is held here again.
     expect(await rejection(here.leased.stored('x'))).toBe(reason)
-    expect(await here.leased.take('x')).toMatchObject({ type: 'taken', task: { skill: 'first' } })
+    expect(await here.leased.acquire('x')).toMatchObject({ type: 'acquired', task: { skill: 'first' } })
     await here.leased.stored('x')
-    expect(there.told).toEqual([])
+    expect(there.calls).toEqual([])
   })
 
   test('of a task that is gone can be used again, also where that task is remembered', async () => {
@@ -136,9 +136,9 @@ describe('what others do', () => {
     await leased.stored(id)
     await b.addMessage(id, says('from there'))
     leased.addMessage(id, says('from here'))
-    const stored = leased.stored(id).then(() => here.told.length)
+    const stored = leased.stored(id).then(() => here.calls.length)
     expect(await stored).toBe(1)
-    expect(here.told).toMatchObject([{ news: { generation: 3 }, events: [{ generation: 2 }] }])
+    expect(here.calls).toMatchObject([{ changed: { generation: 3 }, events: [{ generation: 2 }] }])
     expect(textsOf(await b.getTask(id))).toEqual(['from there', 'from here'])
     expect((await logOf(store, id)).map(({ generation }) => generation)).toEqual([1, 2, 3])
   })
@@ -150,9 +150,9 @@ describe('what others do', () => {
     leased.patchTask(id, { state: 'working' })
     await leased.stored(id)
     await a.addMessage(id, says('from here'))
-    expect(here.told).toMatchObject([{ events: [{ type: 'message' }] }])
+    expect(here.calls).toMatchObject([{ events: [{ type: 'message' }] }])
     await a.patchTask(id, { state: 'failed', message: 'By hand' })
-    expect(here.told).toMatchObject([{}, { news: { state: 'failed' }, events: [{ type: 'status' }] }])
+    expect(here.calls).toMatchObject([{}, { changed: { state: 'failed' }, events: [{ type: 'status' }] }])
   })
 
   test('drops changes that are no longer legal', async () => {
@@ -165,7 +165,7 @@ describe('what others do', () => {
     leased.patchTask(id, { state: 'working' })
     await leased.stored(id)
     expect(leased.peekTask(id)).toMatchObject({ state: 'canceled', messages: [] })
-    expect(here.news()).toEqual([['status']])
+    expect(here.receivedTypes()).toEqual([['status']])
     expect(await leased.release(id)).toBe(true)
   })
 
@@ -185,7 +185,7 @@ describe('what others do', () => {
       expect(await logOf(store, id)).toHaveLength(count)
       expect(await b.getTask(id)).toMatchObject({ state: 'working', ...rest })
     }
-    expect(here.told.filter((each) => 'lost' in each)).toEqual([])
+    expect(here.calls.filter((each) => 'lost' in each)).toEqual([])
   })
 
   test('does not make `stored` forget changes before a dropped one', async () => {
@@ -218,15 +218,15 @@ describe('what others do', () => {
     leased.patchTask(id, { state: 'working' })
     await leased.stored(id)
     const seen = await b.peekTask(id)
-    const taking = await there.leased.take(id)
-    if (seen === null || taking.type !== 'elsewhere') throw new Error('It should be held elsewhere')
-    expect(await there.leased.send(seen, taking.leaseId, says('by the way'))).toBe(true)
+    const acquired = await there.leased.acquire(id)
+    if (seen === null || acquired.type !== 'elsewhere') throw new Error('It should be held elsewhere')
+    expect(await there.leased.send(seen, acquired.leaseId, says('by the way'))).toBe(true)
     leased.addMessage(id, { role: 'agent', parts: [{ text: 'Which one?' }] })
     leased.patchTask(id, { state: 'input-required' })
     await leased.stored(id)
     expect(await b.getTask(id)).toMatchObject({ state: 'input-required' })
     expect(textsOf(await b.getTask(id))).toEqual(['by the way', 'Which one?'])
-    expect(here.news()).toEqual([['message']])
+    expect(here.receivedTypes()).toEqual([['message']])
   })
 
   test('reaches the listener in its context, and an error of the listener affects nothing else', async () => {
@@ -270,7 +270,7 @@ describe('finish', () => {
     here.leased.patchTask(id, { state: 'working' })
     await here.leased.stored(id)
     await b.addMessage(id, says('wait'))
-    const finished = here.leased.finish(id, { state: 'completed' }).then((done) => [done, here.told.length])
+    const finished = here.leased.finish(id, { state: 'completed' }).then((done) => [done, here.calls.length])
     expect(await finished).toEqual([false, 1])
     expect(here.leased.peekTask(id)).toMatchObject({ state: 'working', messages: [{}] })
     expect(await logOf(store, id)).toHaveLength(3)
@@ -285,7 +285,7 @@ describe('finish', () => {
     const sent = a.addMessage(id, says('wait'))
     await Promise.resolve()
     await Promise.resolve()
-    const finished = here.leased.finish(id, { state: 'completed' }).then((done) => [done, here.told.length])
+    const finished = here.leased.finish(id, { state: 'completed' }).then((done) => [done, here.calls.length])
     await sent
     expect(await finished).toEqual([false, 1])
     expect((await b.getTask(id))?.state).toBe('working')
@@ -307,9 +307,9 @@ describe('finish', () => {
       if (step === 'renew') throw new Error('Paused')
     }
     await pass(clock, 30_000)
-    expect(await there.leased.take(id)).toMatchObject({ type: 'taken' })
+    expect(await there.leased.acquire(id)).toMatchObject({ type: 'acquired' })
     const reason = await rejection(here.leased.finish(id, { state: 'rejected' }))
     expect(reason).toMatchObject({ code: 'LEASE_LOST', data: { taskId: id } })
-    expect(here.told).toEqual([{ lost: id, reason }])
+    expect(here.calls).toEqual([{ lost: id, reason }])
   })
 })

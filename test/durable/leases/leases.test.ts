@@ -14,8 +14,8 @@ async function held(options = {}): Promise<Workers & { id: string; leaseId: stri
   const { id } = all.here.leased.createTask({ skill: 'test' })
   all.here.leased.patchTask(id, { state: 'working' })
   await all.here.leased.stored(id)
-  const taking = await all.here.leased.take(id)
-  return { ...all, id, leaseId: taking.leaseId }
+  const acquired = await all.here.leased.acquire(id)
+  return { ...all, id, leaseId: acquired.leaseId }
 }
 
 async function peek({ b }: Workers, id: string): Promise<TaskSnapshot> {
@@ -52,14 +52,14 @@ test('a renewal that gets no reply is repeated before the lease expires', async 
   expect(here.leased.peekTask(id)).not.toBeNull()
 })
 
-describe('taking', () => {
+describe('acquiring', () => {
   test('a task without a holder gives this process the lease, once', async () => {
     const { a, here, there } = workers()
     const { id } = await a.createTask({ skill: 'test' })
-    const taking = await here.leased.take(id, { who: 'here' })
-    expect(taking).toMatchObject({ type: 'taken', task: { id } })
-    expect(await here.leased.take(id)).toEqual(taking)
-    expect(await there.leased.take(id)).toEqual({ type: 'elsewhere', leaseId: taking.leaseId })
+    const acquired = await here.leased.acquire(id, { who: 'here' })
+    expect(acquired).toMatchObject({ type: 'acquired', task: { id } })
+    expect(await here.leased.acquire(id)).toEqual(acquired)
+    expect(await there.leased.acquire(id)).toEqual({ type: 'elsewhere', leaseId: acquired.leaseId })
     expect(here.leased.peekTask(id)).not.toBeNull()
     expect(there.leased.peekTask(id)).toBeNull()
   })
@@ -67,24 +67,24 @@ describe('taking', () => {
   test('at once, twice here and twice there, gives one process the lease', async () => {
     const { a, here, there } = workers()
     const { id } = await a.createTask({ skill: 'test' })
-    const takings = await Promise.all([here, there, here, there].map(({ leased }) => leased.take(id)))
-    expect(new Set(takings.map(({ leaseId }) => leaseId)).size).toBe(1)
-    const [first, second, third, fourth] = takings.map(({ type }) => type)
+    const results = await Promise.all([here, there, here, there].map(({ leased }) => leased.acquire(id)))
+    expect(new Set(results.map(({ leaseId }) => leaseId)).size).toBe(1)
+    const [first, second, third, fourth] = results.map(({ type }) => type)
     expect([third, fourth]).toEqual([first, second])
-    expect([first, second].toSorted()).toEqual(['elsewhere', 'taken'])
+    expect([first, second].toSorted()).toEqual(['acquired', 'elsewhere'])
   })
 
   test('by two workers of one manager succeeds for one', async () => {
     const { a, here } = workers()
     const other = worker(a)
     const { id } = await a.createTask({ skill: 'test' })
-    const { leaseId } = await here.leased.take(id)
-    expect(await other.leased.take(id)).toEqual({ type: 'elsewhere', leaseId })
+    const { leaseId } = await here.leased.acquire(id)
+    expect(await other.leased.acquire(id)).toEqual({ type: 'elsewhere', leaseId })
     const task = await a.peekTask(id)
     if (task === null) throw new Error('No task')
     expect(await other.leased.send(task, leaseId, says('hello'))).toBe(true)
-    expect(here.news()).toEqual([['message']])
-    expect(other.told).toEqual([])
+    expect(here.receivedTypes()).toEqual([['message']])
+    expect(other.calls).toEqual([])
   })
 
   test('returns the task with the last changes of the previous holder', async () => {
@@ -92,26 +92,26 @@ describe('taking', () => {
     const { here, there, id } = all
     here.leased.addMessage(id, says('the last'))
     expect(await here.leased.release(id)).toBe(true)
-    const taking = await there.leased.take(id)
-    expect(taking.type === 'taken' && textsOf(taking.task)).toEqual(['the last'])
+    const acquired = await there.leased.acquire(id)
+    expect(acquired.type === 'acquired' && textsOf(acquired.task)).toEqual(['the last'])
   })
 
   test('is refused where there is no such task, or it has ended', async () => {
     const { a, here } = workers()
-    expect(await rejection(here.leased.take('nobody'))).toMatchObject({ code: 'TASK_NOT_FOUND' })
+    expect(await rejection(here.leased.acquire('unknown'))).toMatchObject({ code: 'TASK_NOT_FOUND' })
     const { id } = await a.createTask({ skill: 'test' })
     await a.cancelTask(id)
-    expect(await rejection(here.leased.take(id))).toMatchObject({ code: 'TASK_TERMINAL' })
+    expect(await rejection(here.leased.acquire(id))).toMatchObject({ code: 'TASK_TERMINAL' })
   })
 
   test('is taken again when the answer was lost', async () => {
     const { a, here, faults, clock } = workers()
     const { id } = await a.createTask({ skill: 'test' })
     faults.after = lostOnce('acquire')
-    const taking = here.leased.take(id)
+    const acquiring = here.leased.acquire(id)
     await turn()
     await pass(clock, 1_000)
-    expect(await taking).toMatchObject({ type: 'taken' })
+    expect(await acquiring).toMatchObject({ type: 'acquired' })
   })
 })
 
@@ -119,8 +119,8 @@ describe('a lease', () => {
   test('is renewed as long as its task is held', async () => {
     const all = await held()
     await pass(all.clock, 200_000)
-    expect(all.here.told).toEqual([])
-    expect(await all.there.leased.take(all.id)).toMatchObject({ type: 'elsewhere' })
+    expect(all.here.calls).toEqual([])
+    expect(await all.there.leased.acquire(all.id)).toMatchObject({ type: 'elsewhere' })
     expect((await peek(all, all.id)).state).toBe('working')
   })
 
@@ -134,7 +134,7 @@ describe('a lease', () => {
     expect(await all.store.orphans(10)).toEqual([])
     all.here.leased.patchTask(all.id, { message: 'Still here' })
     await all.here.leased.stored(all.id)
-    expect(all.here.told).toEqual([])
+    expect(all.here.calls).toEqual([])
   })
 
   test('that another took after it ran out is lost: the signal aborts, onLost is called once', async () => {
@@ -143,12 +143,12 @@ describe('a lease', () => {
     const signal = here.leased.signalOf(id)
     const goOn = pause(all)
     await pass(all.clock, 31_000)
-    expect(await there.leased.take(id)).toMatchObject({ type: 'taken' })
+    expect(await there.leased.acquire(id)).toMatchObject({ type: 'acquired' })
     goOn()
     await pass(all.clock, 10_000)
     const reason = signal.reason as Error
     expect(reason).toMatchObject({ code: 'LEASE_LOST', data: { taskId: id } })
-    expect(here.told).toEqual([{ lost: id, reason }])
+    expect(here.calls).toEqual([{ lost: id, reason }])
     expect(() => here.leased.patchTask(id, {})).toThrow('Task not found')
     expect(here.leased.peekTask(id)).toBeNull()
     // The task continues with the other.
@@ -156,7 +156,7 @@ describe('a lease', () => {
     there.leased.patchTask(id, { state: 'completed' })
     await there.leased.stored(id)
     expect((await peek(all, id)).state).toBe('completed')
-    expect(here.told).toHaveLength(1)
+    expect(here.calls).toHaveLength(1)
   })
 
   test('that is lost fences off the changes of a process that was stopped', async () => {
@@ -164,13 +164,13 @@ describe('a lease', () => {
     const { here, there, id } = all
     pause(all)
     await pass(all.clock, 31_000)
-    expect(await there.leased.take(id)).toMatchObject({ type: 'taken' })
+    expect(await there.leased.acquire(id)).toMatchObject({ type: 'acquired' })
     const before = await peek(all, id)
     here.leased.patchTask(id, { message: 'of a zombie' })
-    const added = all.a.addMessage(id, says('of anybody'))
+    const added = all.a.addMessage(id, says('of any client'))
     const reason = await rejection(here.leased.stored(id))
     expect(reason).toMatchObject({ code: 'LEASE_LOST' })
-    expect(here.told).toEqual([{ lost: id, reason }])
+    expect(here.calls).toEqual([{ lost: id, reason }])
     // Nor does its manager show it; what needs no lease is stored.
     const { message } = await added
     const after = { ...before, messages: [message], generation: before.generation + 1 }
@@ -183,8 +183,8 @@ describe('a lease', () => {
     const all = await held(LONG)
     await all.b.cancelTask(all.id)
     await pass(all.clock, 50_000)
-    expect(all.here.news()).toEqual([['status']])
-    expect(all.here.told).toHaveLength(1)
+    expect(all.here.receivedTypes()).toEqual([['status']])
+    expect(all.here.calls).toHaveLength(1)
     expect(all.here.leased.peekTask(all.id)?.state).toBe('canceled')
   })
 
@@ -200,7 +200,7 @@ describe('a lease', () => {
     await pass(clock, 12_000)
     const reason = await stored
     expect(reason).toMatchObject({ code: 'STORE_FAILED', cause })
-    expect(here.told).toEqual([{ lost: id, reason }])
+    expect(here.calls).toEqual([{ lost: id, reason }])
     faults.before = undefined
     await pass(clock, 31_000)
     expect((await peek(all, id)).message).toBeUndefined()
@@ -211,7 +211,7 @@ describe('a lease', () => {
     const all = await held(LONG)
     await all.store.delete(await all.store.unended('9', 10))
     await pass(all.clock, 10_000)
-    expect(all.here.told).toMatchObject([{ lost: all.id, reason: { code: 'TASK_NOT_FOUND' } }])
+    expect(all.here.calls).toMatchObject([{ lost: all.id, reason: { code: 'TASK_NOT_FOUND' } }])
   })
 })
 
@@ -221,9 +221,9 @@ describe('sending', () => {
     const { here, there, id, leaseId } = all
     expect(await there.leased.send(await peek(all, id), leaseId, says('hello'))).toBe(true)
     await turn()
-    expect(here.news()).toEqual([['message']])
+    expect(here.receivedTypes()).toEqual([['message']])
     expect(textsOf(here.leased.peekTask(id))).toEqual(['hello'])
-    expect(there.told).toEqual([])
+    expect(there.calls).toEqual([])
   })
 
   test('to a task that waits has it continue, without its question', async () => {
@@ -233,7 +233,7 @@ describe('sending', () => {
     await here.leased.stored(id)
     expect(await there.leased.send(await peek(all, id), leaseId, says('this one'))).toBe(true)
     await turn()
-    expect(here.news()).toEqual([['message', 'status']])
+    expect(here.receivedTypes()).toEqual([['message', 'status']])
     const task = await peek(all, id)
     expect([task.state, task.message, textsOf(task)]).toEqual(['working', undefined, ['this one']])
     // What the holder says of it by himself then is said already.
@@ -245,7 +245,7 @@ describe('sending', () => {
     const all = await held()
     const { here, id, leaseId } = all
     const sent = here.leased.send(await peek(all, id), leaseId, says('to me'))
-    expect(await sent.then((done) => [done, here.news()])).toEqual([true, [['message']]])
+    expect(await sent.then((done) => [done, here.receivedTypes()])).toEqual([true, [['message']]])
   })
 
   test('to one that has changed since, or is held by another, or has ended changes nothing', async () => {
@@ -284,9 +284,9 @@ describe('giving a lease back', () => {
     all.here.leased.patchTask(all.id, { state: 'input-required' })
     expect(await all.here.leased.release(all.id)).toBe(true)
     expect((await peek(all, all.id)).state).toBe('input-required')
-    expect(await all.there.leased.take(all.id)).toMatchObject({ type: 'taken' })
+    expect(await all.there.leased.acquire(all.id)).toMatchObject({ type: 'acquired' })
     await pass(all.clock, 60_000)
-    expect(all.here.told).toEqual([])
+    expect(all.here.calls).toEqual([])
   })
 
   test('when a change arrives first reports the change, and keeps the lease', async () => {
@@ -294,7 +294,7 @@ describe('giving a lease back', () => {
     const { here, there, id, leaseId, faults } = all
     const { opened, open } = gate()
     faults.before = (step) => (step === 'release' || step === 'heads' ? opened : undefined)
-    const released = here.leased.release(id).then((done) => [done, here.news()])
+    const released = here.leased.release(id).then((done) => [done, here.receivedTypes()])
     expect(await there.leased.send(await peek(all, id), leaseId, says('wait'))).toBe(true)
     open()
     expect(await released).toEqual([false, [['message']]])
@@ -312,14 +312,14 @@ describe('giving a lease back', () => {
     await pass(clock, 11_000)
     open()
     expect(await released).toBe(true)
-    expect(here.told).toEqual([])
+    expect(here.calls).toEqual([])
   })
 
   test('resolves to true twice, and for a task that is not held', async () => {
     const all = await held()
     expect(await all.here.leased.release(all.id)).toBe(true)
     expect(await all.here.leased.release(all.id)).toBe(true)
-    expect(await all.here.leased.release('nobody')).toBe(true)
+    expect(await all.here.leased.release('unknown')).toBe(true)
   })
 
   test('waits until all is stored', async () => {
@@ -345,13 +345,13 @@ describe('closing', () => {
     here.leased.patchTask(waits, { state: 'working' })
     here.leased.patchTask(waits, { state: 'input-required' })
     await here.leased.close()
-    expect(await there.leased.take(waits)).toMatchObject({ type: 'taken' })
-    expect(await there.leased.take(id)).toMatchObject({ type: 'elsewhere' })
+    expect(await there.leased.acquire(waits)).toMatchObject({ type: 'acquired' })
+    expect(await there.leased.acquire(id)).toMatchObject({ type: 'elsewhere' })
     expect(here.leased.peekTask(id)).toBeNull()
-    expect(here.told).toEqual([])
+    expect(here.calls).toEqual([])
     await pass(clock, 50_000)
     expect(await peek(all, id)).toMatchObject({ state: 'failed' })
-    const error = await rejection(here.leased.take(waits))
+    const error = await rejection(here.leased.acquire(waits))
     expect(A2AError.is(error, 'UNAVAILABLE')).toBe(true)
     expect(() => here.leased.createTask({ skill: 'test' })).toThrow('takes no tasks')
   })

@@ -33,7 +33,7 @@ describe('while a lease is given back', () => {
     expect(await released).toBe(true)
     await here.leased.stored(id)
     expect((await b.getTask(id))?.generation).toBe(3)
-    expect(here.told).toEqual([])
+    expect(here.calls).toEqual([])
   })
 
   test('and has to be kept after all, changes are taken again', async () => {
@@ -58,13 +58,13 @@ describe('while a lease is given back', () => {
     const released = here.leased.release(id)
     open()
     expect(await finished).toBe(false)
-    // There was news first.
+    // A change came first.
     expect(await released).toBe(false)
     expect(await here.leased.release(id)).toBe(true)
     expect((await b.getTask(id))?.state).toBe('input-required')
   })
 
-  test('giving it back again is the same, and taking it comes after', async () => {
+  test('releasing it again is the same release, and acquiring it comes after', async () => {
     const { here, id, faults, store } = await waiting()
     const { opened, open } = gate()
     let releases = 0
@@ -73,13 +73,13 @@ describe('while a lease is given back', () => {
       return step === 'release' ? opened : undefined
     }
     const released = [here.leased.release(id), here.leased.release(id)]
-    const taking = here.leased.take(id)
+    const acquiring = here.leased.acquire(id)
     await turn()
     open()
     expect(await Promise.all(released)).toEqual([true, true])
     expect(releases).toBe(1)
-    const { type, leaseId } = await taking
-    expect(type).toBe('taken')
+    const { type, leaseId } = await acquiring
+    expect(type).toBe('acquired')
     const [key] = await store.heads([id])
     if (key === undefined) throw new Error('No task')
     expect(await store.renew([{ key, id: leaseId }], 1_000)).toEqual([leaseId])
@@ -92,7 +92,7 @@ describe('stored', () => {
     await b.createTask({ skill: 'first', id: 'x' })
     here.leased.createTask({ skill: 'second', id: 'x' })
     await turn()
-    expect(here.told).toMatchObject([{ lost: 'x' }])
+    expect(here.calls).toMatchObject([{ lost: 'x' }])
     for (let times = 0; times < 2; times += 1) {
       expect(await rejection(here.leased.stored('x'))).toMatchObject({ code: 'INVALID_PARAMS' })
     }
@@ -106,7 +106,7 @@ describe('stored', () => {
     for (const id of ids) await b.createTask({ skill: 'first', id })
     for (const id of ids) here.leased.createTask({ skill: 'second', id })
     await turn()
-    expect(here.told).toHaveLength(1_001)
+    expect(here.calls).toHaveLength(1_001)
     await here.leased.stored('task 0')
     for (const id of ids.slice(1)) await rejection(here.leased.stored(id))
   })

@@ -27,8 +27,8 @@ async function dying(
 }
 
 /** What a process was given to do again. */
-function orphans({ told }: Worker): unknown[] {
-  return told.flatMap((each) => ('orphan' in each ? [each.note] : []))
+function orphans({ calls }: Worker): unknown[] {
+  return calls.flatMap((each) => ('orphan' in each ? [each.note] : []))
 }
 
 /** A process that is given the task, and stands still from then on. */
@@ -106,7 +106,7 @@ describe('a task that kills each process that works on it', () => {
       all.clock.advance(31_000)
       const own = { ...RESTART, store: all.store, maxRestarts: 1, sweepIntervalMs: false } as const
       const dead = worker(replicas(1, own, new ManualClock()).a)
-      await dead.leased.take('x', { other: true })
+      await dead.leased.acquire('x', { other: true })
       expect(orphans(dead)).toEqual([{ first: true }])
       dead.leased.recordHistory('x', [{ kind: 'step', name, attempts: 1 }])
       await dead.leased.stored('x')
@@ -149,7 +149,7 @@ describe('setNote', () => {
       'acquire',
       'release',
     ])
-    expect(await there.leased.take(id)).toMatchObject({ type: 'taken' })
+    expect(await there.leased.acquire(id)).toMatchObject({ type: 'acquired' })
   })
 
   test('that cannot be stored is reported to onError, and the one before it stays', async () => {
@@ -161,7 +161,7 @@ describe('setNote', () => {
     here.leased.setNote(id, 'never')
     await pass(clock, 12_000)
     expect(errors).toMatchObject([{ code: 'STORE_FAILED', data: { operation: 'acquire' } }])
-    expect(here.told).toEqual([])
+    expect(here.calls).toEqual([])
     clock.advance(31_000)
     expect(await store.orphans(1)).toMatchObject([{ note: { note: 'first' } }])
   })
@@ -172,11 +172,11 @@ describe('setNote', () => {
       if (step === 'renew') throw new Error('Paused')
     }
     clock.advance(31_000)
-    expect(await there.leased.take(id)).toMatchObject({ type: 'taken' })
+    expect(await there.leased.acquire(id)).toMatchObject({ type: 'acquired' })
     faults.before = undefined
     here.leased.setNote(id, 'late')
     await turn()
-    expect(here.told).toMatchObject([{ lost: id, reason: { code: 'LEASE_LOST' } }])
+    expect(here.calls).toMatchObject([{ lost: id, reason: { code: 'LEASE_LOST' } }])
     expect(() => here.leased.setNote(id, 'later')).toThrow('Task not found')
   })
 
@@ -186,15 +186,15 @@ describe('setNote', () => {
       if (step === 'renew') throw new Error('Paused')
     }
     clock.advance(31_000)
-    await there.leased.take(id)
+    await there.leased.acquire(id)
     there.leased.patchTask(id, { state: 'working' })
     there.leased.patchTask(id, { state: 'input-required' })
     expect(await there.leased.release(id)).toBe(true)
     faults.before = undefined
     here.leased.setNote(id, 'late')
     await turn()
-    expect(here.told.at(-1)).toMatchObject({ lost: id, reason: { code: 'LEASE_LOST' } })
-    expect(await there.leased.take(id)).toMatchObject({ type: 'taken' })
+    expect(here.calls.at(-1)).toMatchObject({ lost: id, reason: { code: 'LEASE_LOST' } })
+    expect(await there.leased.acquire(id)).toMatchObject({ type: 'acquired' })
   })
 
   test('of a task that has ended does nothing', async () => {
@@ -202,15 +202,15 @@ describe('setNote', () => {
     here.leased.patchTask(id, { state: 'rejected' })
     here.leased.setNote(id, 'late')
     expect(await here.leased.release(id)).toBe(true)
-    expect(here.told).toEqual([])
+    expect(here.calls).toEqual([])
   })
 })
 
 describe('an orphan', () => {
   /** Records its name when it receives an orphan. */
-  const listener = (told: string[], name: string, hasRoom: () => boolean): LeasedTasksListener => ({
+  const listener = (recovered: string[], name: string, hasRoom: () => boolean): LeasedTasksListener => ({
     ...{ onNews: () => undefined, onLost: () => undefined, hasRoom },
-    onOrphan: () => told.push(name),
+    onOrphan: () => recovered.push(name),
   })
 
   /** A task whose lease has expired, and a process that has not looked for it yet. */
@@ -235,94 +235,94 @@ describe('an orphan', () => {
 
   test('is given to the first worker that has room', async () => {
     const { a, clock } = await left()
-    const told: string[] = []
-    a.lease(listener(told, 'full', () => false))
-    a.lease(listener(told, 'free', () => true))
-    a.lease(listener(told, 'later', () => true))
+    const recovered: string[] = []
+    a.lease(listener(recovered, 'full', () => false))
+    a.lease(listener(recovered, 'free', () => true))
+    a.lease(listener(recovered, 'later', () => true))
     await pass(clock, 10_000)
-    expect(told).toEqual(['free'])
+    expect(recovered).toEqual(['free'])
   })
 
   test('is left to other processes where none has room', async () => {
     const { a, clock, store } = await left()
-    const told: string[] = []
+    const recovered: string[] = []
     let hasRoom = false
-    a.lease(listener(told, 'full', () => hasRoom))
+    a.lease(listener(recovered, 'full', () => hasRoom))
     await pass(clock, 20_000)
-    expect(told).toEqual([])
+    expect(recovered).toEqual([])
     expect(await store.orphans(1)).toHaveLength(1)
     hasRoom = true
     await pass(clock, 10_000)
-    expect(told).toEqual(['full'])
+    expect(recovered).toEqual(['full'])
   })
 
   test('is given only to a worker of the same name', async () => {
     const { a, b, clock } = await leftBy('gateway')
-    const told: string[] = []
-    a.lease(listener(told, 'handler', () => true))
+    const recovered: string[] = []
+    a.lease(listener(recovered, 'handler', () => true))
     await pass(clock, 20_000)
-    expect(told).toEqual([])
-    b.lease({ ...listener(told, 'gateway', () => true), worker: 'gateway' })
+    expect(recovered).toEqual([])
+    b.lease({ ...listener(recovered, 'gateway', () => true), worker: 'gateway' })
     await pass(clock, 20_000)
-    expect(told).toEqual(['gateway'])
+    expect(recovered).toEqual(['gateway'])
   })
 
   test('is left to its own worker when another one has a message for it', async () => {
     const { a, b, clock } = await leftBy('gateway')
-    const told: string[] = []
-    const handler = a.lease(listener(told, 'handler', () => true))
-    const taking = await handler.take('x', 'another note')
-    expect(taking).toMatchObject({ type: 'elsewhere' })
+    const recovered: string[] = []
+    const handler = a.lease(listener(recovered, 'handler', () => true))
+    const acquired = await handler.acquire('x', 'another note')
+    expect(acquired).toMatchObject({ type: 'elsewhere' })
     const seen = await a.peekTask('x')
-    expect(seen && (await handler.send(seen, taking.leaseId, says('hello')))).toBe(true)
+    expect(seen && (await handler.send(seen, acquired.leaseId, says('hello')))).toBe(true)
     const notes: unknown[] = []
     b.lease({
-      ...listener(told, 'gateway', () => true),
+      ...listener(recovered, 'gateway', () => true),
       worker: 'gateway',
       onOrphan: (task, note) => notes.push(note, textsOf(task)),
     })
     await pass(clock, 20_000)
-    expect(told).toEqual([])
+    expect(recovered).toEqual([])
     expect(notes).toEqual(['its note', ['hello']])
   })
 
   test('is not given to a holder that throws when it is asked', async () => {
     const { a, clock, store } = await left()
     const thrown = new Error('From a listener')
-    const told: string[] = []
+    const recovered: string[] = []
     a.lease(
-      listener(told, 'broken', () => {
+      listener(recovered, 'broken', () => {
         throw thrown
       }),
     )
     expect(await uncaughtBy(() => clock.advance(10_000))).toEqual([thrown])
-    expect(told).toEqual([])
+    expect(recovered).toEqual([])
     expect(await store.orphans(1)).toHaveLength(1)
   })
 
   test.each(['acquire', 'heads', 'orphans'] as const)(
-    'comes with all that was sent before, and what is sent meanwhile is told once: at %s',
+    'comes with all that was sent before, and what is sent during recovery is received once: at %s',
     async (moment) => {
       const { store } = await left()
       const clock = new ManualClock()
       const faults: Faults = {}
       const { a } = replicas(1, { ...RESTART, store: faultyStore(store, faults) }, clock)
-      const { told } = worker(a)
+      const { calls } = worker(a)
       await a.addMessage('x', says('before'))
       const sent: Promise<unknown>[] = []
       faults.after = (step) => {
-        if (step === moment) sent.push(a.addMessage('x', says(`meanwhile ${sent.length}`)))
+        if (step === moment) sent.push(a.addMessage('x', says(`during ${sent.length}`)))
       }
       await pass(clock, 10_000)
       faults.after = undefined
       await Promise.all(sent)
-      const texts = told.flatMap((each) => {
+      const texts = calls.flatMap((each) => {
         if ('orphan' in each) return textsOf(each.orphan)
-        const events = 'news' in each ? each.events : []
+        const events = 'changed' in each ? each.events : []
         return events.flatMap((event) => (event.type === 'message' ? event.message.parts[0]?.text : []))
       })
       expect(sent.length).toBeGreaterThan(0)
-      expect(texts).toEqual(['before', ...sent.map((_, index) => `meanwhile ${index}`)])
+      expect(texts).toEqual(['before', ...sent.map((_, index) => `during ${index}`)])
     },
   )
 })

@@ -10,29 +10,30 @@ import { ManualClock } from 'a2a-tasks/testing'
 import { faultyStore, type Faults } from '../../support/faulty-store.js'
 import { replicas, turn, type Replicas } from './durable.js'
 
-/** What a worker was told, in order. */
-export type Told =
-  | { readonly news: TaskSnapshot; readonly events: readonly TaskEvent[] }
+/** A call of a worker's listener. */
+export type ListenerCall =
+  | { readonly changed: TaskSnapshot; readonly events: readonly TaskEvent[] }
   | { readonly lost: string; readonly reason: Error }
   | { readonly orphan: TaskSnapshot; readonly note: unknown }
 
 export interface Worker {
   readonly leased: LeasedTasks
-  readonly told: Told[]
+  /** All calls, in order. */
+  readonly calls: ListenerCall[]
   /** The types of the events that others made. */
-  readonly news: () => string[][]
+  readonly receivedTypes: () => string[][]
 }
 
 export function worker(tasks: DurableTaskManager): Worker {
-  const told: Told[] = []
+  const calls: ListenerCall[] = []
   const listener: LeasedTasksListener = {
-    onNews: (news, events) => told.push({ news, events }),
-    onLost: (lost, reason) => told.push({ lost, reason }),
-    onOrphan: (orphan, note) => told.push({ orphan, note }),
+    onNews: (changed, events) => calls.push({ changed, events }),
+    onLost: (lost, reason) => calls.push({ lost, reason }),
+    onOrphan: (orphan, note) => calls.push({ orphan, note }),
   }
-  const news = (): string[][] =>
-    told.flatMap((each) => ('news' in each ? [each.events.map(({ type }) => type)] : []))
-  return { leased: tasks.lease(listener), told, news }
+  const receivedTypes = (): string[][] =>
+    calls.flatMap((each) => ('changed' in each ? [each.events.map(({ type }) => type)] : []))
+  return { leased: tasks.lease(listener), calls, receivedTypes }
 }
 
 export interface Workers extends Replicas {

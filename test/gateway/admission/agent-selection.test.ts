@@ -38,7 +38,7 @@ describe('the agent for a task', () => {
   })
 
   test.each<Needs>(['Sum this up', { capabilities: ['sum'] }, {}])(
-    'is none that nobody speaks to: %j',
+    'is none without a provider: %j',
     (needs) => {
       const { find, registry } = two({}, { provider: 'martian' })
       expect([find(needs), find(needs)]).toEqual(['a', 'a'])
@@ -96,11 +96,11 @@ describe('an agent that is not set up', () => {
   }
 
   test('gets no task, and the sender gets the reason', async () => {
-    const { gateway, provider, told } = strict()
+    const { gateway, provider, reported } = strict()
     const error: unknown = await gateway.sendTask('a', 'x').catch((reason: unknown) => reason)
     expect(error).toMatchObject(MISSING)
     expect(thrown(() => gateway.streamTask('a', 'x'))).toMatchObject(MISSING)
-    expect([provider.calls, gateway.tasks.size(), gateway.loadOf('a'), told]).toEqual([[], 0, 0, []])
+    expect([provider.calls, gateway.tasks.size(), gateway.loadOf('a'), reported]).toEqual([[], 0, 0, []])
   })
 
   test('is one whose check says anything', async () => {
@@ -121,20 +121,20 @@ describe('an agent that is not set up', () => {
   })
 
   test('is reported to onError if an executor asks for room', () => {
-    const { gateway, told } = strict()
+    const { gateway, reported } = strict()
     const error = thrown(() => gateway.requireRoom('a'))
     expect(error).toMatchObject(MISSING)
-    expect(told).toEqual([{ error, context: { during: 'sendTask', agentId: 'a' } }])
+    expect(reported).toEqual([{ error, context: { during: 'sendTask', agentId: 'a' } }])
   })
 
   test('is reported to onError, unlike a busy one', () => {
-    const { gateway, told, registry } = strict({ settings: { assistantId: 'x' }, maxConcurrentTasks: 1 })
+    const { gateway, reported, registry } = strict({ settings: { assistantId: 'x' }, maxConcurrentTasks: 1 })
     void gateway.sendTask('a', 'x')
     expect(thrown(() => gateway.requireRoom('a'))).toMatchObject({ code: 'AGENT_BUSY' })
     registry.updateStatus('a', 'offline')
     expect(thrown(() => gateway.requireRoom('a'))).toMatchObject({ message: 'Agent a is not online' })
-    expect(thrown(() => gateway.requireRoom('nobody'))).toMatchObject({ code: 'AGENT_NOT_FOUND' })
-    expect(told).toEqual([])
+    expect(thrown(() => gateway.requireRoom('unknown'))).toMatchObject({ code: 'AGENT_NOT_FOUND' })
+    expect(reported).toEqual([])
   })
 
   test('gets its task when it is', async () => {

@@ -14,8 +14,8 @@ const AGENT = { id: 'one', provider: 'a2a', capabilities: '[echo]', endpoint: '{
 function agents(...all: Readonly<Record<string, string | undefined>>[]): string {
   const items = all.map((lines) => {
     const given: [string, string | undefined][] = Object.entries({ ...AGENT, ...lines })
-    const told = given.flatMap(([key, value]) => (value === undefined ? [] : [`      ${key}: ${value}`]))
-    return `    -\n${told.join('\n')}`
+    const entries = given.flatMap(([key, value]) => (value === undefined ? [] : [`      ${key}: ${value}`]))
+    return `    -\n${entries.join('\n')}`
   })
   return `a2a:\n  agents:\n${items.join('\n')}\n`
 }
@@ -122,7 +122,7 @@ describe('an error names the place:', () => {
       '5:17 a2a.agents[0].provider: "langgraf" is not known, did you mean "langgraph"?; known are a2a, langgraph, vertex_ai',
     ],
     [
-      'a provider of somebody else',
+      'a provider of another owner',
       agents({ provider: 'counting' }),
       '5:17 a2a.agents[0].provider: "counting" is not known; known are a2a, langgraph, vertex_ai, azure_ai, bedrock, pydantic_ai, custom; for one of your own pass { providers } to loadGatewayConfig',
     ],
@@ -177,8 +177,8 @@ describe('an error names the place:', () => {
     ],
   ])('%s', async (_name, text, message) => {
     const error = await faultOf(text)
-    const told = error.message.slice('gateway.yaml:'.length)
-    expect(told.slice(0, message.length)).toBe(message)
+    const report = error.message.slice('gateway.yaml:'.length)
+    expect(report.slice(0, message.length)).toBe(message)
   })
 })
 
@@ -237,7 +237,7 @@ describe('a text that is not YAML, or too large,', () => {
     ['two documents', 'a2a: {}\n---\na2a: {}', /^gateway.yaml:2:1 begins a second document/],
     ['a key that is no text', 'a2a: { ? [s3cret] : 1 }', /^gateway.yaml:1:\d+ is a key that is not a string/],
     ['a tag of YAML', 'a2a: { enabled: !!str true }', /^gateway.yaml:1:\d+ has a tag: tags are not taken/],
-    ['a tag of nobody', 'a2a: !env S3CRET', /^gateway.yaml:1:\d+ has a tag/],
+    ['an unknown tag', 'a2a: !env S3CRET', /^gateway.yaml:1:\d+ has a tag/],
     ['a merge key', 'a2a: { <<: { enabled: true } }', /^gateway.yaml:1:8 a2a.<<: merge keys are not taken/],
     ['a merge key of YAML 1.1', '%YAML 1.1\n---\na2a: { <<: { enabled: true } }', /merge keys are not taken/],
     ['an alias of nothing', 'a2a: { agents: *x }', /is an alias of nothing that stands before it/],

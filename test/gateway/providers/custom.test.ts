@@ -36,8 +36,10 @@ describe('an agent that is a function', () => {
   })
 
   it('receives the task, the agent and a signal, and ends with its result', async () => {
-    const told = custom((task, { agent: { id }, signal }) => `${id} ${task.id} ${signal.aborted}`)
-    expect(textsOf(await told.sendTask(agent, asked('Hi'), calling()))).toEqual(['agent-1 our-task false'])
+    const provider = custom((task, { agent: { id }, signal }) => `${id} ${task.id} ${signal.aborted}`)
+    expect(textsOf(await provider.sendTask(agent, asked('Hi'), calling()))).toEqual([
+      'agent-1 our-task false',
+    ])
   })
 
   it('works as soon as it has begun, whatever it says first', async () => {
@@ -251,8 +253,8 @@ it.each<[unknown, string]>([
       },
     })
   }
-  const told = { code: 'PROVIDER_ERROR', data: { agentId: 'strange', reason, retryable: false } }
-  expect(errors).toMatchObject([told, told])
+  const expected = { code: 'PROVIDER_ERROR', data: { agentId: 'strange', reason, retryable: false } }
+  expect(errors).toMatchObject([expected, expected])
 })
 
 it('invalid handlers are refused', () => {

@@ -86,7 +86,7 @@ describe('monitoring', () => {
     expect(registry.find({ status: 'degraded' })).toHaveLength(37)
   })
 
-  test('never checks twice at the same time, whoever starts it', async () => {
+  test('never checks twice at the same time, however it starts', async () => {
     const { looks, healthCheck } = held()
     const { registry, clock } = setUp(healthCheck, { healthTimeoutMs: 60_000 })
     registry.register(agent('a'))

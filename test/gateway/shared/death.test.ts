@@ -225,7 +225,7 @@ describe('the process of a gateway dies', () => {
   test.each(['die-before', 'die-after'] as const)(
     'while it continues a conversation (%s): another one finds the task in it, or sends the message, once',
     async (fate) => {
-      const agent = fakeAgent((run) => `Heard ${run.text}`)
+      const agent = fakeAgent((run) => `Received ${run.text}`)
       const at = await world([agent], inMemory)
       const [a, b] = [replica(at, agent), replica(at, agent)]
       const one = await begun(at, a, b)

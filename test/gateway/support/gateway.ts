@@ -57,11 +57,11 @@ export class ScriptedProvider implements AgentProvider {
     { signal }: { signal: AbortSignal },
   ): AsyncIterable<TaskUpdate> {
     if (this.throws.has('streamTask')) throw this.throws.get('streamTask')
-    const told: (() => Promise<IteratorResult<TaskUpdate>>)[] = []
+    const steps: (() => Promise<IteratorResult<TaskUpdate>>)[] = []
     let wake = (): void => {}
     let isLeft = false
     const push = async (step: () => Promise<IteratorResult<TaskUpdate>>): Promise<void> => {
-      told.push(step)
+      steps.push(step)
       wake()
       await turn()
     }
@@ -77,8 +77,8 @@ export class ScriptedProvider implements AgentProvider {
       isLeft: () => isLeft,
     })
     const next = async () => {
-      if (told.length === 0) await new Promise<void>((resolve) => (wake = resolve))
-      return await (told.shift() as (typeof told)[number])()
+      if (steps.length === 0) await new Promise<void>((resolve) => (wake = resolve))
+      return await (steps.shift() as (typeof steps)[number])()
     }
     const leave = (): Promise<IteratorResult<TaskUpdate>> => {
       isLeft = true
@@ -154,7 +154,7 @@ export class ScriptedProvider implements AgentProvider {
   }
 }
 
-export interface Told {
+export interface ErrorReport {
   readonly error: unknown
   readonly context: GatewayErrorContext
 }
@@ -171,13 +171,13 @@ export function setUp({ agent = {}, manager = {}, ...options }: SetUpOptions = {
   const registry = options.registry ?? new AgentRegistry({ clock })
   registry.register(agentInput('a', agent))
   const tasks = options.tasks ?? new TaskManager({ clock, generateId: sequentialIds(), ...manager })
-  const told: Told[] = []
+  const reported: ErrorReport[] = []
   const onError = (error: unknown, context: GatewayErrorContext): void => {
-    told.push({ error, context })
+    reported.push({ error, context })
   }
   const providers = { custom: provider }
   const gateway = new A2AGateway({ providers, onError, ...options, registry, tasks, clock })
-  return { clock, provider, registry, tasks, told, gateway }
+  return { clock, provider, registry, tasks, reported, gateway }
 }
 
 export function agentInput(id: string, others: Partial<AgentInput> = {}): AgentInput {

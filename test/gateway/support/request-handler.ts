@@ -23,7 +23,7 @@ export type TestAgent = CustomRun | (CustomHandlers & { readonly agent?: Partial
 
 export interface TestGateway {
   readonly gateway: A2AGateway
-  /** What the gateway's `onError` was told. */
+  /** What the gateway's `onError` received. */
   readonly errors: unknown[]
 }
 

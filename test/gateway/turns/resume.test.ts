@@ -258,9 +258,9 @@ describe('a handle is refused', () => {
         })
       }
     }
-    const nobodys = await handedOver()
-    expect(await codeOf(nobodys.gateway.resume(nobodys.handle, { owner: 'ada' }))).toBe('TASK_NOT_FOUND')
-    expect([owned.provider.calls, nobodys.provider.calls]).toEqual([[], []])
+    const unowned = await handedOver()
+    expect(await codeOf(unowned.gateway.resume(unowned.handle, { owner: 'ada' }))).toBe('TASK_NOT_FOUND')
+    expect([owned.provider.calls, unowned.provider.calls]).toEqual([[], []])
   })
 
   test('where an id is of another owner here, also when both come at once', async () => {
@@ -348,7 +348,7 @@ describe('a handle is refused', () => {
   })
 
   test('with results that are too large only in that the task fails', async () => {
-    const { gateway, handle, provider, told } = await handedOver({
+    const { gateway, handle, provider, reported } = await handedOver({
       manager: { limits: { maxOutputSize: 10 } },
     })
     const resumed = gateway.resume(handle)
@@ -357,7 +357,7 @@ describe('a handle is refused', () => {
       state: 'failed',
       message: { metadata: { code: 'LIMIT_EXCEEDED' } },
     })
-    expect([told.length, provider.of('cancelTask')]).toEqual([1, []])
+    expect([reported.length, provider.of('cancelTask')]).toEqual([1, []])
   })
 })
 
@@ -406,19 +406,19 @@ describe('a look at a task that waits', () => {
     ['fails', serviceError(), 1],
     ['keeps no tasks', new A2AError('UNSUPPORTED_OPERATION', 'no', { operation: 'getTask' }), 0],
   ])('changes nothing where the service %s', async (_, error, reports) => {
-    const { look, looked, told } = await waiting()
+    const { look, looked, reported } = await waiting()
     await look.fail(error)
     expect((await looked).state).toBe('input-required')
-    expect(told).toHaveLength(reports)
+    expect(reported).toHaveLength(reports)
   })
 
   test('changes nothing where the service reports an unknown state, or nothing', async () => {
     for (const how of ['nonsense', 'null', 'hangs']) {
-      const { look, looked, told, clock } = await waiting()
+      const { look, looked, reported, clock } = await waiting()
       if (how === 'hangs') await pass(clock, 10_000)
       else await look.answer(how === 'null' ? null : { state: 'finished' })
       expect((await looked).state).toBe('input-required')
-      expect([told.map(({ context }) => context.during), clock.pending]).toEqual([['getTask'], 0])
+      expect([reported.map(({ context }) => context.during), clock.pending]).toEqual([['getTask'], 0])
     }
   })
 
@@ -436,12 +436,12 @@ describe('a look at a task that waits', () => {
       (tasks: TaskManager) => tasks.cancelTask('task-1'),
       (tasks: TaskManager) => tasks.destroy(),
     ]) {
-      const { look, looked, gateway, told } = await waiting()
+      const { look, looked, gateway, reported } = await waiting()
       const code = codeOf(looked)
       end(gateway.tasks)
       await look.answer({ state: 'completed' })
       expect(['no error', 'TASK_NOT_FOUND']).toContain(await code)
-      expect(told).toEqual([])
+      expect(reported).toEqual([])
     }
   })
 })

@@ -27,7 +27,7 @@ async function streamed(options: SetUpOptions = {}) {
 
 describe('a service that fails', () => {
   test('fails the task, with a text that reveals nothing of the service', async () => {
-    const { call, result, told, gateway, clock } = await sent()
+    const { call, result, reported, gateway, clock } = await sent()
     const error = serviceError()
     await call.fail(error)
     const { state, message, messages } = await result
@@ -38,7 +38,7 @@ describe('a service that fails', () => {
       metadata: { code: 'PROVIDER_ERROR', retryable: true },
     })
     expect(JSON.stringify([message, messages])).not.toContain('secret')
-    expect(told).toEqual([{ error, context: { during: 'work', taskId: 'task-1', agentId: 'a' } }])
+    expect(reported).toEqual([{ error, context: { during: 'work', taskId: 'task-1', agentId: 'a' } }])
     expect([gateway.loadOf('a'), clock.pending]).toEqual([0, 0])
   })
 
@@ -49,12 +49,12 @@ describe('a service that fails', () => {
     ['a text', 'boom', 'INTERNAL', false],
     ['nothing', undefined, 'INTERNAL', false],
   ])('by %s says so to programs', async (_, error, code, retryable) => {
-    for (const { call, gateway, told } of [await sent(), await streamed()]) {
+    for (const { call, gateway, reported } of [await sent(), await streamed()]) {
       await call.fail(error)
       const task = gateway.tasks.peekTask('task-1')
       expect(task?.state).toBe('failed')
       expect(task?.message).toMatchObject({ parts: [{ text: PUBLIC }], metadata: { code, retryable } })
-      expect(told.map((one) => one.error)).toEqual([error])
+      expect(reported.map((one) => one.error)).toEqual([error])
       expect(gateway.loadOf('a')).toBe(0)
     }
   })
@@ -62,24 +62,24 @@ describe('a service that fails', () => {
   test.each(['sendTask', 'streamTask'] as const)(
     'as soon as %s is called fails the task, too',
     async (method) => {
-      const { gateway, provider, told } = setUp()
+      const { gateway, provider, reported } = setUp()
       provider.throws.set(method, new Error('bug'))
       if (method === 'sendTask') await gateway.sendTask('a', 'x')
       else for await (const event of gateway.streamTask('a', 'x')) expect(event.taskId).toBe('task-1')
       expect(gateway.tasks.peekTask('task-1')?.state).toBe('failed')
-      expect([told.length, gateway.loadOf('a')]).toEqual([1, 0])
+      expect([reported.length, gateway.loadOf('a')]).toEqual([1, 0])
     },
   )
 
   test.each(['getTask', 'cancelTask'] as const)(
     'as soon as %s is called does no more harm',
     async (method) => {
-      const { provider, clock, gateway, told, result } = await followed()
+      const { provider, clock, gateway, reported, result } = await followed()
       provider.throws.set(method, new Error('bug'))
       if (method === 'getTask') await pass(clock, 1_000)
       else await gateway.cancelTask('task-1')
       expect((await result).state).toBe(method === 'getTask' ? 'failed' : 'canceled')
-      expect(told.length).toBe(1)
+      expect(reported.length).toBe(1)
     },
   )
 
@@ -114,19 +114,19 @@ describe('a service that fails', () => {
     ['neither an end nor a place', { state: 'working' }],
     ['nothing', {}],
   ])('to make sense, by %s, fails the task', async (_, answer) => {
-    for (const { call, gateway, told, provider, clock } of [await sent(), await streamed()]) {
+    for (const { call, gateway, reported, provider, clock } of [await sent(), await streamed()]) {
       await call.answer(answer)
       if (call.method === 'streamTask') await call.end()
       const task = gateway.tasks.peekTask('task-1')
       expect(task?.state).toBe('failed')
       expect(task?.message).toMatchObject({ parts: [{ text: PUBLIC }], metadata: { retryable: false } })
-      expect([told.length, gateway.loadOf('a'), clock.pending]).toEqual([1, 0, 0])
+      expect([reported.length, gateway.loadOf('a'), clock.pending]).toEqual([1, 0, 0])
       expect(provider.of('cancelTask')).toEqual([])
     }
   })
 
   test('to make sense when it is looked at fails the task, and stops it there', async () => {
-    const { provider, clock, result, told } = await followed()
+    const { provider, clock, result, reported } = await followed()
     await pass(clock, 1_000)
     await (await provider.last('getTask')).answer({ status: 'completed' })
     expect((await result).message).toMatchObject({
@@ -134,7 +134,7 @@ describe('a service that fails', () => {
       metadata: { code: 'PROVIDER_ERROR', retryable: false },
     })
     const reason = expect.stringContaining('its update has "status"') as unknown
-    expect(told).toMatchObject([{ error: { code: 'PROVIDER_ERROR', data: { reason } } }])
+    expect(reported).toMatchObject([{ error: { code: 'PROVIDER_ERROR', data: { reason } } }])
     expect(provider.of('cancelTask').map(({ ref }) => ref)).toEqual([{ r: 1 }])
   })
 
@@ -165,7 +165,7 @@ describe('a service that fails', () => {
   test.each(['sendTask', 'streamTask'] as const)(
     'to settle %s, whatever its signal says, holds nothing up',
     async (method) => {
-      const { gateway, provider, clock, told } = setUp({
+      const { gateway, provider, clock, reported } = setUp({
         config: { taskTimeoutMs: 60_000, cancelTimeoutMs: 500 },
       })
       const done = method === 'sendTask' ? gateway.sendTask('a', 'x') : gateway.streamTask('a', 'x')
@@ -181,7 +181,7 @@ describe('a service that fails', () => {
       expect([signal.aborted, gateway.loadOf('a')]).toEqual([false, 1])
       await pass(clock, 500)
       expect([signal.aborted, gateway.loadOf('a'), clock.pending]).toEqual([true, 0, 0])
-      expect(told.map(({ context }) => context.during)).toEqual(['timeout'])
+      expect(reported.map(({ context }) => context.during)).toEqual(['timeout'])
     },
   )
 })
@@ -239,7 +239,7 @@ describe('a task that continues at its service', () => {
   })
 
   test('survives seven looks in a row that fail, and not eight', async () => {
-    const { provider, clock, told, gateway, result } = await followed()
+    const { provider, clock, reported, gateway, result } = await followed()
     const miss = async (): Promise<void> => {
       const count = provider.of('getTask').length
       await pass(clock, 10_000)
@@ -254,24 +254,24 @@ describe('a task that continues at its service', () => {
       await miss()
       await (await provider.last('getTask')).answer({ state: 'working' })
     }
-    expect([gateway.tasks.peekTask('task-1')?.state, told]).toEqual(['working', []])
+    expect([gateway.tasks.peekTask('task-1')?.state, reported]).toEqual(['working', []])
     await miss()
     await (await provider.last('getTask')).fail(serviceError())
     expect((await provider.last('cancelTask')).ref).toEqual({ r: 1 })
     expect((await result).message).toMatchObject({ metadata: { code: 'PROVIDER_ERROR', retryable: true } })
-    expect(told).toHaveLength(1)
+    expect(reported).toHaveLength(1)
   })
 
   test('fails at once when looks cannot help, and is not stopped where it is not known', async () => {
-    const { provider, clock, result, told } = await followed()
+    const { provider, clock, result, reported } = await followed()
     await pass(clock, 1_000)
     await (await provider.last('getTask')).fail(new A2AError('TASK_NOT_FOUND', 'gone', { taskId: 'x' }))
     expect((await result).message).toMatchObject({ metadata: { code: 'TASK_NOT_FOUND', retryable: false } })
-    expect([provider.of('cancelTask'), told.length]).toEqual([[], 1])
+    expect([provider.of('cancelTask'), reported.length]).toEqual([[], 1])
   })
 
   test('fails when its time is up, and is stopped at its service', async () => {
-    const { provider, clock, result, told } = await followed({ config: { taskTimeoutMs: 5_000 } })
+    const { provider, clock, result, reported } = await followed({ config: { taskTimeoutMs: 5_000 } })
     await pass(clock, 1_000)
     const look = await provider.last('getTask')
     await pass(clock, 4_000)
@@ -281,7 +281,7 @@ describe('a task that continues at its service', () => {
     })
     expect(A2AError.is(look.signal.reason, 'TASK_TIMED_OUT')).toBe(true)
     expect(provider.of('cancelTask').map(({ ref }) => ref)).toEqual([{ r: 1 }])
-    expect(told.map(({ error }) => A2AError.is(error) && error.code)).toEqual(['TASK_TIMED_OUT'])
+    expect(reported.map(({ error }) => A2AError.is(error) && error.code)).toEqual(['TASK_TIMED_OUT'])
   })
 
   test('has its full time again with each answer', async () => {
@@ -300,13 +300,13 @@ describe('a task that continues at its service', () => {
 })
 
 describe('a stream', () => {
-  async function toldChunk(call: Call): Promise<void> {
+  async function answerChunk(call: Call): Promise<void> {
     await call.answer({ ...WORKING, chunk: { artifactId: 'o', parts: [{ text: 'Hel' }] } })
   }
 
   test.each(['breaks', 'ends'])('that %s before the task does is followed by looks', async (how) => {
-    const { call, provider, clock, gateway, told } = await streamed()
-    await toldChunk(call)
+    const { call, provider, clock, gateway, reported } = await streamed()
+    await answerChunk(call)
     if (how === 'ends') await call.end()
     else await call.fail(serviceError())
     expect(gateway.tasks.peekTask('task-1')?.state).toBe('working')
@@ -314,7 +314,7 @@ describe('a stream', () => {
     const artifacts = [{ artifactId: 'o', parts: [{ text: 'Hello' }] }]
     await (await provider.last('getTask')).answer({ state: 'completed', artifacts })
     expect(textsOf(await gateway.getTask('task-1'))).toEqual(['Hello'])
-    expect(told.map(({ context }) => context.during)).toEqual(how === 'ends' ? [] : ['streamTask'])
+    expect(reported.map(({ context }) => context.during)).toEqual(how === 'ends' ? [] : ['streamTask'])
   })
 
   test('that breaks fails the task if the service does not know the task, or for good', async () => {
@@ -330,14 +330,14 @@ describe('a stream', () => {
   })
 
   test('that breaks at a service that keeps no tasks says what broke it', async () => {
-    const { call, provider, clock, gateway, told } = await streamed()
-    await toldChunk(call)
+    const { call, provider, clock, gateway, reported } = await streamed()
+    await answerChunk(call)
     await call.fail(serviceError())
     await pass(clock, 1_000)
     const data = { operation: 'getTask' }
     await (await provider.last('getTask')).fail(new A2AError('UNSUPPORTED_OPERATION', 'no', data))
     expect(gateway.tasks.peekTask('task-1')?.message).toMatchObject({ metadata: { code: 'PROVIDER_ERROR' } })
-    expect(told.map(({ context }) => context.during)).toEqual(['streamTask', 'work'])
+    expect(reported.map(({ context }) => context.during)).toEqual(['streamTask', 'work'])
   })
 
   test('is left at a question, and what comes later is not read', async () => {

@@ -29,10 +29,10 @@ describe('a task that is canceled', () => {
     ['waiting', WAITING],
   ])('while %s is canceled at its service, which is awaited', async (_, update) => {
     const { gateway, provider, clock } = await begun(update)
-    let isTold = false
-    const canceled = gateway.cancelTask('task-1').finally(() => (isTold = true))
+    let isSettled = false
+    const canceled = gateway.cancelTask('task-1').finally(() => (isSettled = true))
     const call = await provider.last('cancelTask')
-    expect([call.ref, call.agent.id, isTold]).toEqual([{ r: 1 }, 'a', false])
+    expect([call.ref, call.agent.id, isSettled]).toEqual([{ r: 1 }, 'a', false])
     expect(gateway.tasks.peekTask('task-1')?.state).toBe('canceled')
     await call.answer({ state: 'working' })
     expect((await canceled).state).toBe('canceled')
@@ -49,7 +49,7 @@ describe('a task that is canceled', () => {
   test.each(['sendTask', 'streamTask'] as const)(
     'during %s is canceled as soon as it is known where it is',
     async (mode) => {
-      const { gateway, provider, call, clock, told } = await sent(mode)
+      const { gateway, provider, call, clock, reported } = await sent(mode)
       const canceled = gateway.cancelTask('task-1')
       if (mode === 'streamTask') await call.answer({ state: 'working' })
       expect([call.signal.aborted, provider.of('cancelTask')]).toEqual([false, []])
@@ -58,12 +58,12 @@ describe('a task that is canceled', () => {
       expect([call.signal.aborted, refsOf(provider.of('cancelTask'))]).toEqual([true, [{ r: 1 }]])
       await (await provider.last('cancelTask')).answer({ state: 'canceled' })
       expect((await canceled).state).toBe('canceled')
-      expect([told, clock.pending, gateway.loadOf('a')]).toEqual([[], 0, 0])
+      expect([reported, clock.pending, gateway.loadOf('a')]).toEqual([[], 0, 0])
     },
   )
 
   test.each(['sendTask', 'streamTask'] as const)(
-    'during %s is given up when nobody says where it is',
+    'during %s is given up when its reference never comes',
     async (mode) => {
       const { gateway, provider, call, clock } = await sent(mode)
       const canceled = gateway.cancelTask('task-1')
@@ -89,11 +89,11 @@ describe('a task that is canceled', () => {
       (call: Call) => call.answer({ state: 'completed', ref: { r: 1 } }),
       (call: Call) => call.fail(serviceError()),
     ]) {
-      const { gateway, provider, call, clock, told } = await sent()
+      const { gateway, provider, call, clock, reported } = await sent()
       const canceled = gateway.cancelTask('task-1')
       await settle(call)
       expect((await canceled).state).toBe('canceled')
-      expect([provider.of('cancelTask'), clock.pending, told]).toEqual([[], 0, []])
+      expect([provider.of('cancelTask'), clock.pending, reported]).toEqual([[], 0, []])
     }
   })
 
@@ -141,43 +141,43 @@ describe('a task that is canceled', () => {
   })
 
   test('by a listener before it is sent is not sent', async () => {
-    const { gateway, provider, tasks, told } = setUp()
+    const { gateway, provider, tasks, reported } = setUp()
     tasks.on('task:message', ({ taskId }) => void tasks.cancelTask(taskId))
     expect((await gateway.sendTask('a', 'x')).state).toBe('canceled')
-    expect([provider.calls, told, gateway.loadOf('a')]).toEqual([[], [], 0])
+    expect([provider.calls, reported, gateway.loadOf('a')]).toEqual([[], [], 0])
   })
 
   test.each(['UNSUPPORTED_OPERATION', 'TASK_NOT_FOUND', 'TASK_NOT_CANCELABLE'] as const)(
-    'at a service that says %s is canceled all the same, and nobody need know',
+    'at a service that says %s is canceled all the same, and not reported',
     async (code) => {
-      const { gateway, provider, told } = await begun(WORKING)
+      const { gateway, provider, reported } = await begun(WORKING)
       const canceled = gateway.cancelTask('task-1')
       // The data do not matter here.
       await (await provider.last('cancelTask')).fail(new A2AError(code, 'no', {} as never))
       expect((await canceled).state).toBe('canceled')
-      expect(told).toEqual([])
+      expect(reported).toEqual([])
     },
   )
 
   test('at a service that fails is canceled anyway, and onError is called', async () => {
-    const { gateway, provider, told } = await begun(WAITING)
+    const { gateway, provider, reported } = await begun(WAITING)
     const canceled = gateway.cancelTask('task-1')
     const error = serviceError()
     await (await provider.last('cancelTask')).fail(error)
     expect((await canceled).state).toBe('canceled')
-    expect(told).toEqual([{ error, context: { during: 'cancelTask', taskId: 'task-1', agentId: 'a' } }])
+    expect(reported).toEqual([{ error, context: { during: 'cancelTask', taskId: 'task-1', agentId: 'a' } }])
   })
 
   test('at a service that hangs is waited for so long, and no longer', async () => {
-    const { gateway, provider, told, clock } = await begun(WORKING)
+    const { gateway, provider, reported, clock } = await begun(WORKING)
     const canceled = gateway.cancelTask('task-1')
     const { signal } = await provider.last('cancelTask')
     await pass(clock, 499)
-    expect([signal.aborted, told]).toEqual([false, []])
+    expect([signal.aborted, reported]).toEqual([false, []])
     await pass(clock, 1)
     expect((await canceled).state).toBe('canceled')
     expect([signal.aborted, clock.pending]).toEqual([true, 0])
-    expect(told.map(({ error }) => A2AError.is(error) && error.code)).toEqual(['WAIT_TIMED_OUT'])
+    expect(reported.map(({ error }) => A2AError.is(error) && error.code)).toEqual(['WAIT_TIMED_OUT'])
   })
 })
 
@@ -207,17 +207,17 @@ describe('a task that ends here otherwise', () => {
   }
 
   test('as its manager is destroyed is released', async () => {
-    const { gateway, provider, clock, told } = await begun(WORKING)
+    const { gateway, provider, clock, reported } = await begun(WORKING)
     gateway.tasks.destroy()
     await pass(clock, 0)
-    expect([provider.of('cancelTask'), clock.pending, gateway.loadOf('a'), told]).toEqual([[], 0, 0, []])
+    expect([provider.of('cancelTask'), clock.pending, gateway.loadOf('a'), reported]).toEqual([[], 0, 0, []])
   })
 
   test('as its manager is destroyed during the request is released, whatever the response', async () => {
-    const { gateway, call, clock, told } = await sent()
+    const { gateway, call, clock, reported } = await sent()
     gateway.tasks.destroy()
     await call.answer(WORKING)
-    expect([call.signal.aborted, clock.pending, gateway.loadOf('a'), told]).toEqual([true, 0, 0, []])
+    expect([call.signal.aborted, clock.pending, gateway.loadOf('a'), reported]).toEqual([true, 0, 0, []])
   })
 
   test('and is gone before its service has said where it is leaves nothing behind', async () => {
@@ -235,7 +235,7 @@ describe('a task that ended at its service', () => {
     'as %s is not canceled at the service',
     async (state) => {
       for (const first of [undefined, WORKING, WAITING]) {
-        const { gateway, provider, call, clock, told } = await sent()
+        const { gateway, provider, call, clock, reported } = await sent()
         await call.answer(first ?? { state, ref: { r: 1 } })
         if (first === WORKING) {
           await pass(clock, 1_000)
@@ -246,18 +246,18 @@ describe('a task that ended at its service', () => {
           await (await provider.last('getTask')).answer({ state })
         }
         expect(gateway.tasks.peekTask('task-1')?.state).toBe(state)
-        expect([provider.of('cancelTask'), told, clock.pending]).toEqual([[], [], 0])
+        expect([provider.of('cancelTask'), reported, clock.pending]).toEqual([[], [], 0])
       }
     },
   )
 
   test('is not reopened by later updates', async () => {
-    const { gateway, call, clock, told } = await begun(WORKING)
+    const { gateway, call, clock, reported } = await begun(WORKING)
     gateway.tasks.cancelTask('task-1')
     await call.answer({ state: 'working' })
     await pass(clock, 60_000)
     expect(gateway.tasks.peekTask('task-1')?.state).toBe('canceled')
-    expect(told.map(({ context }) => context.during)).toEqual(['cancelTask'])
+    expect(reported.map(({ context }) => context.during)).toEqual(['cancelTask'])
   })
 })
 

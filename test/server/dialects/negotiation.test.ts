@@ -277,7 +277,7 @@ describe('what was remembered of a task is forgotten', () => {
       a.clock.advance(101)
       const [method, params] = SENDS['0.1']
       const body = { jsonrpc: '2.0', id: 1, method, params }
-      // What a listener makes pushes out what has expired: others hear of that when the listener has returned.
+      // A task that a listener creates evicts an expired one; other listeners receive that after this one has returned.
       let making: Promise<unknown> | undefined
       a.tasks.once('task:updated', () => {
         making = Promise.resolve(a.handler.dispatch(body, { version, principal: { id: 'bob' } }))

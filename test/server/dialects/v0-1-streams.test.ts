@@ -21,7 +21,7 @@ interface Artifact {
 }
 
 /** What events of a stream have. */
-interface Told {
+interface StreamEvent {
   readonly artifact?: Artifact
   readonly status?: { readonly state: string }
   readonly final?: boolean
@@ -32,9 +32,9 @@ async function stream(a: TestAgent, method: string, params: JsonObject) {
   const answer = await a.handler.dispatch({ jsonrpc: '2.0', id: 1, method, params })
   if (!(Symbol.asyncIterator in answer)) throw new Error('No stream')
   return {
-    async next(): Promise<Told | undefined> {
+    async next(): Promise<StreamEvent | undefined> {
       const { value } = (await answer.next()) as IteratorResult<JsonObject, undefined>
-      return value?.['result'] as Told | undefined
+      return value?.['result'] as StreamEvent | undefined
     },
   }
 }
@@ -43,7 +43,7 @@ async function stream(a: TestAgent, method: string, params: JsonObject) {
 class Collector {
   readonly texts: Record<number, string> = {}
 
-  hear({ artifact }: Told): void {
+  add({ artifact }: StreamEvent): void {
     if (artifact === undefined) return
     const { index, append } = artifact
     if (append && this.texts[index] === undefined) throw new Error(`Nothing to append to: ${index}`)
@@ -69,28 +69,28 @@ describe('after a gap', () => {
   /** An agent that runs ahead of a reader who reads until `isThere`, and then the rest. */
   async function behind(
     execute: (run: Run, ahead: Promise<void>, more: Promise<void>) => ReturnType<Execute>,
-    isThere: (told: Told) => boolean,
+    isThere: (event: StreamEvent) => boolean,
   ) {
     const [ahead, more] = [gate(), gate()]
     const a = agent((run) => execute(run, ahead.opened, more.opened), { tasks: { eventLogSize: 3 } })
     const events = await stream(a, 'tasks/sendSubscribe', say('t', 'go'))
     const collector = new Collector()
-    const told: Told[] = []
-    const read = async (): Promise<Told | undefined> => {
+    const received: StreamEvent[] = []
+    const read = async (): Promise<StreamEvent | undefined> => {
       const event = await events.next()
-      if (event !== undefined) collector.hear(event)
-      if (event !== undefined) told.push(event)
+      if (event !== undefined) collector.add(event)
+      if (event !== undefined) received.push(event)
       return event
     }
     for (let event = await read(); event !== undefined && !isThere(event);) event = await read()
-    const before = told.length
+    const before = received.length
     ahead.open()
     // The answer to `tasks/get` comes when the agent has had its turn.
     await held(a, 't')
     const atGap = await read()
     more.open()
     while ((await read()) !== undefined);
-    return { a, collector, atGap, rest: told.slice(before) }
+    return { a, collector, atGap, rest: received.slice(before) }
   }
 
   test('each artifact is sent whole, and grows from there', async () => {
@@ -165,7 +165,7 @@ describe('a stream that begins in the middle', () => {
     await result(a, 'tasks/send', say('t', 'go'))
     const events = await (await listen(a, 'tasks/sendSubscribe', say('t', 'yes'))).results()
     const collector = new Collector()
-    for (const event of events) collector.hear(event)
+    for (const event of events) collector.add(event)
     expect(collector.texts).toEqual({ 0: 'one two three ', 1: 'four ' })
     expect(collector.texts).toEqual(await held(a, 't'))
   })
@@ -181,7 +181,7 @@ describe('a stream that begins in the middle', () => {
     const headers = { 'last-event-id': id ?? '' }
     const events = await (await listen(a, 'tasks/resubscribe', { id: 't' }, { headers })).results()
     const collector = new Collector()
-    for (const event of events) collector.hear(event)
+    for (const event of events) collector.add(event)
     expect(collector.texts).toEqual(await held(a, 't'))
   })
 
@@ -206,8 +206,8 @@ describe('a stream that begins in the middle', () => {
     const a = agent(ask)
     await result(a, 'tasks/send', say('t', 'go'))
     const events = await stream(a, 'tasks/sendSubscribe', say('t', 'yes'))
-    const told = await Promise.all(Array.from({ length: 7 }, () => events.next()))
-    expect(told.map((event) => event?.artifact?.index ?? event?.status?.state)).toEqual([
+    const received = await Promise.all(Array.from({ length: 7 }, () => events.next()))
+    expect(received.map((event) => event?.artifact?.index ?? event?.status?.state)).toEqual([
       ...[0, 'working', 0, 1, 'completed', undefined, undefined],
     ])
   })
@@ -226,10 +226,10 @@ test('the number of an artifact is the same in each stream and answer, whatever 
   const collector = new Collector()
   let event = await events.next()
   for (; event !== undefined && event.artifact === undefined;) event = await events.next()
-  if (event !== undefined) collector.hear(event)
+  if (event !== undefined) collector.add(event)
   expect(await held(a, 't')).toEqual(collector.texts)
   go.open()
-  while ((event = await events.next()) !== undefined) collector.hear(event)
+  while ((event = await events.next()) !== undefined) collector.add(event)
   expect(collector.texts).toEqual({ 0: 'A ', 2_147_483_647: 'out' })
   expect(await held(a, 't')).toEqual(collector.texts)
 })
@@ -250,11 +250,11 @@ test.each(['requireInput', 'requireAuth'] as const)(
     const waiting = { status: { state: 'input-required' } }
     expect((await own.results()).at(-1)).toMatchObject({ ...waiting, final: true })
     await result(a, 'tasks/send', say('t', 'Ada'))
-    const heard = await other.results()
-    expect(heard).toContainEqual(
+    const results = await other.results()
+    expect(results).toContainEqual(
       expect.objectContaining({ final: false, status: expect.objectContaining(waiting.status) as unknown }),
     )
-    expect(heard.at(-1)).toMatchObject({ status: { state: 'completed' }, final: true })
+    expect(results.at(-1)).toMatchObject({ status: { state: 'completed' }, final: true })
   },
 )
 

@@ -225,7 +225,7 @@ test('a message that arrives while its task is released starts a run', async () 
   const { all } = cluster([execute, execute], {}, (store, at) => (at === 0 ? way(store) : store))
   const [a, b] = all as [Replica, Replica]
   const { id } = await send(a, 'go')
-  // The lease is told what is worked on now, and is not given back before.
+  // The note of the lease names the current work, and the lease is not released before.
   const { called, go } = next()
   await begin(b, 'this', id)
   await called

@@ -1,6 +1,13 @@
-/** Processes that die, stores and webhooks that fail, in an order that a seed says: what a webhook hears in the end. */
+/** Processes that die, stores and webhooks that fail, in an order that a seed says: what a webhook receives in the end. */
 import { expect, test } from 'vitest'
-import { calm, generationsOf, healthAt, shop, type PushReplica, type Shop } from './support/push.js'
+import {
+  calm,
+  generationsOf,
+  healthAt,
+  sharedStore,
+  type PushReplica,
+  type SharedStore,
+} from './support/push.js'
 import { samples } from '../../support/samples.js'
 
 const SEEDS = Array.from({ length: samples(30) }, (_, seed) => seed)
@@ -8,12 +15,12 @@ const STEPS = 60
 
 test.each(SEEDS)('a webhook receives everything in order, whatever dies: %i', async (seed) => {
   const random = randomOf(seed)
-  const heard: { readonly headers: object }[] = []
-  const play = new Play(random, heard)
+  const received: { readonly headers: object }[] = []
+  const play = new Play(random, received)
   const first = play.alive()
   const { id } = await first.tasks.createTask({ skill: 'test' })
   await first.create(id, { url: 'http://127.0.0.1:9999/' })
-  // Until it has heard of the task, it is told of that as it is by then.
+  // The first delivery has the task as it is at that time.
   while (!(await play.isBegun())) await play.pass()
   await play.change((at) => at.tasks.updateTask(id, { state: 'working' }))
   for (let step = 0; step < STEPS; step += 1) {
@@ -28,7 +35,7 @@ test.each(SEEDS)('a webhook receives everything in order, whatever dies: %i', as
   play.heal()
   await play.change((at) => at.tasks.updateTask(id, { state: 'completed' }))
   while ((await healthAt(play.alive(), id)).state !== 'done') await play.pass()
-  const generations = generationsOf(heard)
+  const generations = generationsOf(received)
   const firstTimes = generations.filter((generation, index) => generations.indexOf(generation) === index)
   const task = await play.alive().tasks.peekTask(id)
   expect(firstTimes).toEqual(Array.from({ length: task?.generation ?? 0 }, (_, index) => index + 1))
@@ -36,20 +43,20 @@ test.each(SEEDS)('a webhook receives everything in order, whatever dies: %i', as
 
 class Play {
   readonly #random: () => number
-  readonly #world: Shop = shop()
-  readonly #heard: { readonly headers: object }[]
+  readonly #world: SharedStore = sharedStore()
+  readonly #received: { readonly headers: object }[]
   #isHealthy = false
   #alive: PushReplica[]
 
-  constructor(random: () => number, heard: { readonly headers: object }[]) {
+  constructor(random: () => number, received: { readonly headers: object }[]) {
     this.#random = random
-    this.#heard = heard
+    this.#received = received
     this.#alive = [this.#open(), this.#open(), this.#open()]
   }
 
   alive(): PushReplica {
     const found = this.#alive[Math.floor(this.#random() * this.#alive.length)]
-    if (found === undefined) throw new Error('Nobody is alive')
+    if (found === undefined) throw new Error('No process is alive')
     return found
   }
 
@@ -101,7 +108,7 @@ class Play {
       await calm(Math.floor(this.#random() * 3))
       const dice = this.#isHealthy ? 1 : this.#random()
       if (dice < 0.15) return new Response(null, { status: 503 })
-      this.#heard.push({ headers: Object.fromEntries(new Headers(init.headers)) })
+      this.#received.push({ headers: Object.fromEntries(new Headers(init.headers)) })
       // Received, but the response is lost.
       if (dice < 0.25) throw new TypeError('The connection is gone')
       return new Response(null, { status: 204 })

@@ -7,13 +7,13 @@ import {
   generationsOf,
   healthAt,
   registered,
-  shop,
+  sharedStore,
   stateIs,
   task,
   type PushReplica,
 } from './support/push.js'
 import { pass } from './support/replicas.js'
-import { endOf, receiver, storyOf, until } from '../push/support/push.js'
+import { endOf, receiver, summariesOf, until } from '../push/support/push.js'
 
 async function work({ tasks }: PushReplica, id: string): Promise<void> {
   await tasks.updateTask(id, { state: 'working' })
@@ -21,7 +21,7 @@ async function work({ tasks }: PushReplica, id: string): Promise<void> {
   await tasks.updateTask(id, { state: 'completed' })
 }
 
-const WHOLE_STORY = ['task submitted', 'working', 'artifact one', 'completed']
+const WHOLE_RUN = ['task submitted', 'working', 'artifact one', 'completed']
 
 describe('when the process that delivers to a webhook has died', () => {
   test('another one continues where it was', async () => {
@@ -30,7 +30,7 @@ describe('when the process that delivers to a webhook has died', () => {
     await stateIs(a, id, 'retrying')
     // From now on the clock of the first stands still.
     await pass(b.clock, () => hook.accepted.length === 4)
-    expect(storyOf(hook.accepted)).toEqual(WHOLE_STORY)
+    expect(summariesOf(hook.accepted)).toEqual(WHOLE_RUN)
     expect(generationsOf(hook.received)).toEqual([1, 2, 2, 3, 4])
     expect(b.clock.now() - a.clock.now()).toBeGreaterThanOrEqual(30_000)
     await stateIs(b, id, 'done')
@@ -48,7 +48,7 @@ describe('when the process that delivers to a webhook has died', () => {
     await b.tasks.updateTask(id, { state: 'completed' })
     await stateIs(b, id, 'done')
     expect(generationsOf(hook.received)).toEqual([1, 2, 3, 2, 3, 4])
-    expect(storyOf(hook.received.slice(3))).toEqual(WHOLE_STORY.slice(1))
+    expect(summariesOf(hook.received.slice(3))).toEqual(WHOLE_RUN.slice(1))
     const [ids, again] = [hook.received.slice(1, 3), hook.received.slice(3, 5)].map((received) =>
       received.map(({ headers }) => headers['x-a2a-notification-id']),
     )
@@ -57,7 +57,7 @@ describe('when the process that delivers to a webhook has died', () => {
 
   test('a restart of the only one continues, too', async () => {
     const hook = await receiver(204)
-    const world = shop()
+    const world = sharedStore()
     const a = world.open()
     const id = await task(a)
     await a.create(id, { url: hook.url })
@@ -69,12 +69,12 @@ describe('when the process that delivers to a webhook has died', () => {
     await pass(again.clock, () => hook.accepted.length === 2)
     await again.tasks.updateTask(id, { state: 'completed' })
     await stateIs(again, id, 'done')
-    expect(storyOf(hook.accepted)).toEqual(['task submitted', 'working', 'completed'])
+    expect(summariesOf(hook.accepted)).toEqual(['task submitted', 'working', 'completed'])
   })
 
   test('only one of the others does', async () => {
     const hook = await receiver()
-    const world = shop()
+    const world = sharedStore()
     const [a, b, c] = [world.open(), world.open(), world.open()]
     const id = await task(a)
     await a.create(id, { url: hook.url })
@@ -115,7 +115,7 @@ describe('when the process that delivers to a webhook has died', () => {
 
   test('its failed attempts count', async () => {
     const hook = await receiver(503, 503, 503, 503, 503)
-    const world = shop()
+    const world = sharedStore()
     const push = { maxAttempts: 3 }
     const [a, b] = [world.open({ push }), world.open({ push })]
     const id = await task(a)
@@ -157,18 +157,18 @@ describe('the process that delivers to a webhook', () => {
     }
     const first = await claimOf()
     await pass(b.clock, async () => (await claimOf()) !== first)
-    // It wakes up, and hears of the next change before it looks at its claims.
+    // It wakes up, and receives the next change before it looks at its claims.
     a.clock.advance(2_000)
     await work(b, id)
     await stateIs(b, id, 'done')
     await calm()
     expect(generationsOf(hook.received)).toEqual([1, 2, 3, 4])
-    expect(storyOf(hook.accepted)).toEqual(WHOLE_STORY)
+    expect(summariesOf(hook.accepted)).toEqual(WHOLE_RUN)
   })
 
   test('leaves only the configuration behind when all is delivered', async () => {
     const hook = await receiver()
-    const world = shop()
+    const world = sharedStore()
     const [a, b] = [world.open(), world.open()]
     const id = await task(a)
     const config = await a.create(id, { url: hook.url })
@@ -192,7 +192,7 @@ describe('the process that delivers to a webhook', () => {
 describe('a webhook that is disabled', () => {
   test('stays disabled over restarts, and continues when any process enables it', async () => {
     const hook = await receiver(204, 410)
-    const world = shop()
+    const world = sharedStore()
     const [a, b] = [world.open(), world.open()]
     const id = await task(a)
     const config = await a.create(id, { url: hook.url })
@@ -225,25 +225,25 @@ describe('a webhook that is disabled', () => {
     expect(await c.handler.push.redeliver(id, config.id)).toBe(true)
     expect(await b.handler.push.redeliver(id, config.id)).toBe(false)
     await stateIs(b, id, 'done')
-    expect(storyOf(hook.accepted)).toEqual(WHOLE_STORY)
+    expect(summariesOf(hook.accepted)).toEqual(WHOLE_RUN)
     expect(await b.handler.push.deadLetters()).toEqual([])
   })
 
   test('continues when it is registered once more, at another process', async () => {
     const hook = await receiver(410)
-    const world = shop()
+    const world = sharedStore()
     const [a, b] = [world.open(), world.open()]
     const id = await task(a)
     await a.create(id, { url: hook.url, id: 'c' })
     await stateIs(b, id, 'disabled')
     await b.create(id, { url: hook.url, id: 'c' })
     await stateIs(b, id, 'idle')
-    expect(storyOf(hook.accepted)).toEqual(['task submitted'])
+    expect(summariesOf(hook.accepted)).toEqual(['task submitted'])
   })
 
   test('has a dead letter with the whole task as it is then, in a version that sends whole tasks', async () => {
     const hook = await receiver(204, 410)
-    const world = shop()
+    const world = sharedStore()
     const [a, b] = [world.open(), world.open()]
     const id = await task(a)
     const { id: configId } = await a
@@ -265,7 +265,7 @@ describe('a webhook that is disabled', () => {
     const onError = (): void => void enabled.push(a.handler.push.redeliver(id, 'c'))
     const slow = (store: TaskStore): TaskStore =>
       faultyStore(store, { before: (step) => (step === 'putDocument' ? calm(50) : undefined) })
-    const a = shop(slow).open({ onError })
+    const a = sharedStore(slow).open({ onError })
     const id = await task(a)
     await a.create(id, { url: hook.url, id: 'c' })
     await until(() => enabled.length === 1)
@@ -276,7 +276,7 @@ describe('a webhook that is disabled', () => {
 
 test('a handler that sends no notifications has deliveries that are empty', async () => {
   const { createRequestHandler } = await import('a2a-tasks/server')
-  const { tasks } = shop().open()
+  const { tasks } = sharedStore().open()
   const { push } = createRequestHandler({
     card: { name: 'A', url: 'https://a.example' },
     execute: () => 'x',

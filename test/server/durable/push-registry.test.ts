@@ -2,8 +2,16 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { TaskStore } from 'a2a-tasks/durable'
 import { describe, expect, test } from 'vitest'
-import { calm, shop, stateIs, task, type Made, type PushReplica, type Shop } from './support/push.js'
-import { receiver, storyOf } from '../push/support/push.js'
+import {
+  calm,
+  sharedStore,
+  stateIs,
+  task,
+  type Made,
+  type PushReplica,
+  type SharedStore,
+} from './support/push.js'
+import { receiver, summariesOf } from '../push/support/push.js'
 import { samples } from '../../support/samples.js'
 
 const MESSAGE = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'Go' }] }
@@ -16,14 +24,14 @@ function outcomeOf(asked: Promise<unknown>): Promise<string> {
 }
 
 /** Two processes whose webhooks all answer with 204, wherever they are. */
-function quiet(world: Shop, options: { maxPerTask?: number } = {}): [PushReplica, PushReplica] {
+function quiet(world: SharedStore, options: { maxPerTask?: number } = {}): [PushReplica, PushReplica] {
   const fetch = (): Promise<Response> => Promise.resolve(new Response(null, { status: 204 }))
   return [world.open({ push: { fetch, ...options } }), world.open({ push: { fetch, ...options } })]
 }
 
 describe('a webhook that one process has registered, at another', () => {
   test('is read, listed and deleted', async () => {
-    const world = shop()
+    const world = sharedStore()
     const [a, b] = quiet(world)
     const id = await task(a)
     const config = {
@@ -46,7 +54,7 @@ describe('a webhook that one process has registered, at another', () => {
   })
 
   test('is on one page or the next', async () => {
-    const [a, b] = quiet(shop())
+    const [a, b] = quiet(sharedStore())
     const id = await task(a)
     for (const name of ['one', 'two', 'three'])
       await (name === 'two' ? b : a).create(id, { url: 'http://127.0.0.1:9999/', id: name })
@@ -63,7 +71,7 @@ describe('a webhook that one process has registered, at another', () => {
 
   test('receives nothing more once it was deleted there', async () => {
     const hook = await receiver()
-    const world = shop()
+    const world = sharedStore()
     const [a, b] = [world.open(), world.open()]
     const id = await task(a)
     await a.create(id, { url: hook.url, id: 'c' })
@@ -72,14 +80,14 @@ describe('a webhook that one process has registered, at another', () => {
     a.clock.advance(1_001)
     await b.tasks.updateTask(id, { state: 'working' })
     await calm()
-    expect(storyOf(hook.received)).toEqual(['task submitted'])
+    expect(summariesOf(hook.received)).toEqual(['task submitted'])
     expect(await world.documents('push-outbox')).toEqual([])
     expect([...a.errors, ...b.errors]).toEqual([])
   })
 
   test('that is replaced there receives nothing more, and the new one does', async () => {
     const [old, young] = [await receiver(), await receiver()]
-    const world = shop()
+    const world = sharedStore()
     const [a, b] = [world.open(), world.open()]
     const id = await task(a)
     await a.create(id, { url: old.url, id: 'c' })
@@ -89,14 +97,14 @@ describe('a webhook that one process has registered, at another', () => {
     await a.tasks.updateTask(id, { state: 'working' })
     await young.arrived(2)
     await calm()
-    expect(storyOf(old.received)).toEqual(['task submitted'])
-    expect(storyOf(young.received)).toEqual(['task submitted', 'working'])
+    expect(summariesOf(old.received)).toEqual(['task submitted'])
+    expect(summariesOf(young.received)).toEqual(['task submitted', 'working'])
     expect(await a.list(id)).toEqual(['c'])
   })
 
   test('is the same when it is sent again', async () => {
     const hook = await receiver()
-    const world = shop()
+    const world = sharedStore()
     const [a, b] = [world.open(), world.open()]
     const id = await task(a)
     const config = { url: hook.url, token: 't', id: 'c' }
@@ -111,7 +119,7 @@ describe('a webhook that one process has registered, at another', () => {
 
   test('receives the task once more when it is created again after the end', async () => {
     const hook = await receiver()
-    const world = shop()
+    const world = sharedStore()
     const [a, b] = [world.open(), world.open()]
     const id = await task(a)
     await a.create(id, { url: hook.url, id: 'c' })
@@ -119,7 +127,7 @@ describe('a webhook that one process has registered, at another', () => {
     await stateIs(b, id, 'done')
     await b.create(id, { url: hook.url, id: 'c' })
     await stateIs(a, id, 'done')
-    expect(storyOf(hook.received).at(-1)).toBe('task canceled')
+    expect(summariesOf(hook.received).at(-1)).toBe('task canceled')
     expect(await b.list(id)).toEqual(['c'])
   })
 })
@@ -127,7 +135,7 @@ describe('a webhook that one process has registered, at another', () => {
 describe('a webhook that comes with a message', () => {
   test('is known everywhere, and receives the task', async () => {
     const hook = await receiver()
-    const world = shop()
+    const world = sharedStore()
     const [a, b] = [world.open(), world.open()]
     const configuration = { taskPushNotificationConfig: { url: hook.url } }
     const { task: made } = await a.call<{ task: { id: string } }>('SendMessage', {
@@ -136,12 +144,12 @@ describe('a webhook that comes with a message', () => {
     })
     expect(await b.list(made.id)).toHaveLength(1)
     await stateIs(b, made.id, 'done')
-    expect(storyOf(hook.accepted).at(-1)).toMatch(/completed$/)
+    expect(summariesOf(hook.accepted).at(-1)).toMatch(/completed$/)
   })
 
   test('is one, however many messages of whichever process it comes with', async () => {
     const hook = await receiver()
-    const world = shop()
+    const world = sharedStore()
     const execute = async (run: { requireInput: (text: string) => Promise<unknown> }): Promise<string> => {
       await run.requireInput('And?')
       return 'done'
@@ -156,14 +164,14 @@ describe('a webhook that comes with a message', () => {
     await b.call('SendMessage', { message: more, configuration })
     await stateIs(b, made.id, 'done')
     expect(await b.list(made.id)).toHaveLength(1)
-    const stories = storyOf(hook.accepted)
-    expect(stories.filter((word) => word === 'completed')).toHaveLength(1)
+    const summaries = summariesOf(hook.accepted)
+    expect(summaries.filter((word) => word === 'completed')).toHaveLength(1)
   })
 })
 
 describe('how many a task may have', () => {
   test('counts for all processes together, also when all register at once', async () => {
-    const [a, b] = quiet(shop(), { maxPerTask: 3 })
+    const [a, b] = quiet(sharedStore(), { maxPerTask: 3 })
     const id = await task(a)
     const names = ['1', '2', '3', '4', '5', '6', '7', '8']
     const outcomes = await Promise.all(
@@ -178,7 +186,7 @@ describe('how many a task may have', () => {
   })
 
   test('leaves nothing behind of those that were too many', async () => {
-    const world = shop()
+    const world = sharedStore()
     const [a, b] = quiet(world, { maxPerTask: 1 })
     const id = await task(a)
     const url = 'http://127.0.0.1:9999/'
@@ -191,7 +199,7 @@ describe('how many a task may have', () => {
 describe('processes that register and delete at the same time', () => {
   test.each(Array.from({ length: samples(25) }, (_, seed) => seed))('agree in the end: %i', async (seed) => {
     const random = randomOf(seed)
-    const world = shop((store) => slow(store, random))
+    const world = sharedStore((store) => slow(store, random))
     const [a, b] = quiet(world, { maxPerTask: 4 })
     const id = await task(a)
     const jobs = Array.from({ length: 24 }, () => {
@@ -219,7 +227,7 @@ describe('processes that register and delete at the same time', () => {
     expect([...a.errors, ...b.errors]).toEqual([])
   })
 
-  async function deliveredTo(world: Shop, outbox: string): Promise<number | undefined> {
+  async function deliveredTo(world: SharedStore, outbox: string): Promise<number | undefined> {
     const found = (await world.documents('push-outbox')).find(({ id }) => id === outbox)
     return (found?.value as { delivered: number } | undefined)?.delivered
   }
@@ -255,7 +263,7 @@ describe('processes that register and delete at the same time', () => {
 describe('while the store is away', () => {
   test('nothing is registered, and what fails may be tried again', async () => {
     const hook = await receiver()
-    const world = shop()
+    const world = sharedStore()
     const a = world.open({ manager: { storeRetryMs: 1 } })
     const id = await task(a)
     for (const method of ['documents', 'putDocument']) {

@@ -1,9 +1,9 @@
 /** Webhooks of tasks that processes share, when something goes: the process, the store, the task. */
 import { describe, expect, test } from 'vitest'
-import { calm, generationsOf, healthAt, registered, shop, stateIs, task } from './support/push.js'
+import { calm, generationsOf, healthAt, registered, sharedStore, stateIs, task } from './support/push.js'
 import { pass } from './support/replicas.js'
 import { faultyStore, gate } from '../../support/faulty-store.js'
-import { endOf, receiver, storyOf, until } from '../push/support/push.js'
+import { endOf, receiver, summariesOf, until } from '../push/support/push.js'
 
 describe('a process that closes', () => {
   test('releases its claims at once', async () => {
@@ -15,14 +15,14 @@ describe('a process that closes', () => {
     await b.tasks.updateTask(id, { state: 'working' })
     await pass(b.clock, () => hook.received.length === 2)
     expect(b.clock.now() - start).toBeLessThan(10_000)
-    expect(storyOf(hook.received)).toEqual(['task submitted', 'working'])
+    expect(summariesOf(hook.received)).toEqual(['task submitted', 'working'])
     await b.tasks.updateTask(id, { state: 'completed' })
     await stateIs(b, id, 'done')
     expect([...a.errors, ...b.errors]).toEqual([])
   })
 
   test('delivers earlier events', async () => {
-    const world = shop()
+    const world = sharedStore()
     const a = world.open()
     const id = await task(a)
     let answer = (): void => undefined
@@ -38,7 +38,7 @@ describe('a process that closes', () => {
     await calm()
     answer()
     await endOf(closed, a.clock)
-    expect(storyOf(hook.received)).toEqual(['task submitted', 'working', 'completed'])
+    expect(summariesOf(hook.received)).toEqual(['task submitted', 'working', 'completed'])
     expect(await world.documents('push-outbox')).toEqual([])
   })
 
@@ -52,7 +52,7 @@ describe('a process that closes', () => {
 
   test('ends in time where a webhook hangs', async () => {
     const hook = await receiver(() => undefined)
-    const world = shop()
+    const world = sharedStore()
     const [a, b] = [world.open(), world.open()]
     const id = await task(a)
     await a.create(id, { url: hook.url })
@@ -65,7 +65,7 @@ describe('a process that closes', () => {
   })
 
   test('registers nothing more', async () => {
-    const world = shop()
+    const world = sharedStore()
     const a = world.open()
     const id = await task(a)
     await a.handler.close()
@@ -77,7 +77,7 @@ describe('a process that closes', () => {
   test('leaves what it registers at that moment to others', async () => {
     for (let moment = 0; moment < 30; moment += 1) {
       const hook = await receiver()
-      const world = shop()
+      const world = sharedStore()
       const [a, b] = [world.open(), world.open()]
       const id = await task(a)
       const made = a.create(id, { url: hook.url }).catch(String)
@@ -98,7 +98,7 @@ test('a webhook that is registered on a closed process is left to others', async
   const hook = await receiver()
   const held = gate()
   let isHeld = false
-  const world = shop((store) =>
+  const world = sharedStore((store) =>
     faultyStore(store, {
       async before(step, [document]) {
         if (step !== 'putDocument' || (document as { kind: string }).kind !== 'push') return
@@ -161,7 +161,7 @@ describe('a store that fails', () => {
     const hook = await receiver(204, (response) => {
       answer = () => response.writeHead(204).end()
     })
-    const world = shop()
+    const world = sharedStore()
     const [a, b] = [world.open({ manager: { eventLogSize: 1, storeRetryMs: 1 } }), world.open()]
     const id = await task(a)
     await a.create(id, { url: hook.url })
@@ -185,7 +185,7 @@ describe('a store that fails', () => {
   test('after it has carried out the call changes nothing', async () => {
     const hook = await receiver()
     const lost = new Set<string>()
-    const world = shop((store) => ({
+    const world = sharedStore((store) => ({
       ...bound(store),
       async putDocument(...given) {
         const isPut = await store.putDocument(...given)
@@ -203,7 +203,7 @@ describe('a store that fails', () => {
     await a.tasks.updateTask(id, { state: 'working' })
     await a.tasks.updateTask(id, { state: 'completed' })
     await pass(a.clock, async () => (await world.documents('push-outbox')).length === 0)
-    expect(storyOf(hook.received)).toEqual(['task submitted', 'working', 'completed'])
+    expect(summariesOf(hook.received)).toEqual(['task submitted', 'working', 'completed'])
     expect(await a.list(id)).toEqual(['c'])
     expect(a.errors).toEqual([])
   })
@@ -239,7 +239,7 @@ describe('a store that fails', () => {
 
 test('the end of a task is delivered even when only the delivery needs the task in memory', async () => {
   const hook = await receiver(204, 503, 503)
-  const a = shop().open({ manager: { maxCached: 1 } })
+  const a = sharedStore().open({ manager: { maxCached: 1 } })
   const id = await task(a)
   await a.create(id, { url: hook.url })
   await stateIs(a, id, 'idle')
@@ -250,7 +250,7 @@ test('the end of a task is delivered even when only the delivery needs the task 
   expect(a.tasks.lastSeen(id)).toBe(undefined)
   await pass(a.clock, () => hook.accepted.length === 2)
   expect(a.clock.now() - start).toBeLessThan(5_000)
-  expect(storyOf(hook.accepted)).toEqual(['task submitted', 'canceled'])
+  expect(summariesOf(hook.accepted)).toEqual(['task submitted', 'canceled'])
 })
 
 describe('a task that is removed', () => {
@@ -258,7 +258,7 @@ describe('a task that is removed', () => {
 
   test('removes its webhooks, and undelivered notifications are dropped', async () => {
     const hook = await receiver(204, 503, 503, 503, 503, 503, 503)
-    const world = shop()
+    const world = sharedStore()
     const [a, b] = [world.open({ manager: { retention } }), world.open({ manager: { retention } })]
     const id = await task(a)
     const { id: configId } = await a.create(id, { url: hook.url })
@@ -284,7 +284,7 @@ describe('a task that is removed', () => {
 
   test('reports no webhook that had nothing to deliver', async () => {
     const hook = await receiver()
-    const world = shop()
+    const world = sharedStore()
     const [a, b] = [world.open({ manager: { retention } }), world.open({ manager: { retention } })]
     const id = await task(a)
     await a.create(id, { url: hook.url })
@@ -300,20 +300,20 @@ describe('a task that is removed', () => {
 
   test('leaves its id to another, which has no webhooks', async () => {
     const hook = await receiver()
-    const world = shop()
+    const world = sharedStore()
     const [a, b] = [world.open({ manager: { retention } }), world.open({ manager: { retention } })]
     await a.tasks.createTask({ id: 'same', skill: 'test' })
     await a.create('same', { url: hook.url })
     await a.tasks.cancelTask('same')
     await stateIs(b, 'same', 'done')
-    const told = hook.received.length
+    const before = hook.received.length
     b.clock.advance(5_000)
     await b.tasks.prune()
     await b.tasks.createTask({ id: 'same', skill: 'test' })
     expect([await a.list('same'), await b.list('same')]).toEqual([[], []])
     await b.tasks.updateTask('same', { state: 'working' })
     await calm()
-    expect(hook.received).toHaveLength(told)
+    expect(hook.received).toHaveLength(before)
   })
 })
 

@@ -78,7 +78,7 @@ function worker(random: Random, policy: FollowUpPolicy, read: Set<string>): Exec
   }
 }
 
-interface Story {
+interface Outcome {
   readonly state: string | undefined
   readonly hasClosed: boolean
   /** What was answered with a task, and no run has read. */
@@ -90,7 +90,7 @@ interface Story {
 }
 
 /** Plays messages to one task at random processes, the first of which may close during the play. */
-async function play(seed: number, mayClose: boolean): Promise<Story> {
+async function play(seed: number, mayClose: boolean): Promise<Outcome> {
   const random = randomOf(seed)
   const onFollowUp: FollowUpPolicy = random() < 0.7 ? 'queue' : 'steer'
   const read = new Set<string>()

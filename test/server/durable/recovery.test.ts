@@ -378,9 +378,9 @@ test('a message to a process that died while it acquired the task is handled by 
   const [a, b, c] = all as [Replica, Replica, Replica]
   const { id } = await begin(b, 'go')
   await settle()
-  const taking = next()
+  const acquiring = next()
   begin(a, 'never stored', id).catch(() => undefined)
-  await taking.called
+  await acquiring.called
   await begin(b, 'this', id)
   await begin(c, 'and that', id)
   a.store.fail()

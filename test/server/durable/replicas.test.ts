@@ -279,13 +279,13 @@ describe('a message to a task that another process holds', () => {
     })
     const { id } = await send(a, 'go')
     const { generation = 0 } = (await b.tasks.peekTask(id)) ?? {}
-    const told = await Promise.all(
+    const answers = await Promise.all(
       [a, b].map(async ({ handler }, at) => {
         const request = jsonRpc.request('SendMessage', body(`from ${at}`, id, generation), { headers })
         return (await (await handler.fetch(request)).json()) as { error?: object; result?: object }
       }),
     )
-    expect(told.filter(({ error }) => error !== undefined)).toHaveLength(1)
+    expect(answers.filter(({ error }) => error !== undefined)).toHaveLength(1)
     expect(saidIn(await get(a, id)).filter((text) => text.startsWith('from'))).toHaveLength(1)
   })
 })

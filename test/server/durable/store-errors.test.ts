@@ -20,7 +20,7 @@ const FAILURE = {
 }
 const TEXT = 'The agent cannot reach its tasks now; try again later'
 
-interface Told {
+interface ErrorReport {
   readonly error: unknown
   readonly context: ErrorContext
 }
@@ -35,15 +35,15 @@ function failing(isFailing: (step: StepName) => boolean) {
   })
   const tasks = new DurableTaskManager({ store, clock, storeRetryMs: 1, onError: () => undefined })
   onTestFinished(() => tasks.destroy())
-  const told: Told[] = []
+  const reported: ErrorReport[] = []
   const handler = createRequestHandler({
     card: { name: 'Test', url: ORIGIN },
     execute: () => 'done',
     anonymous: 'shared',
-    onError: (error, context) => void told.push({ error, context }),
+    onError: (error, context) => void reported.push({ error, context }),
     ...{ clock, tasks },
   })
-  return { handler, told }
+  return { handler, reported }
 }
 
 const TYPED = { role: 'user', parts: [{ type: 'text', text: 'hi' }] }
@@ -79,25 +79,25 @@ const REQUESTS: readonly [what: string, make: () => Request][] = [
 
 describe('a store that fails with its own error', () => {
   test.each(REQUESTS)('says nothing to a client of %s', async (_, make) => {
-    const { handler, told } = failing(() => true)
+    const { handler, reported } = failing(() => true)
     const response = await handler.fetch(make())
     const body = await response.text()
     expect(body).toContain(TEXT)
     expect(body).not.toMatch(/hunter2|store|operation/i)
-    expect(told).toMatchObject([{ error: FAILURE }])
+    expect(reported).toMatchObject([{ error: FAILURE }])
   })
 
   test('is reported once, where it failed', async () => {
-    const { handler, told } = failing((step) => step === 'create')
+    const { handler, reported } = failing((step) => step === 'create')
     const response = await handler.fetch(post('/message:send', { message: OF_1_0 }))
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '1'])
-    expect(told).toMatchObject([{ error: FAILURE, context: { during: 'execute' } }])
+    expect(reported).toMatchObject([{ error: FAILURE, context: { during: 'execute' } }])
   })
 
   test('is reported each time that it fails', async () => {
-    const { handler, told } = failing((step) => step === 'get')
+    const { handler, reported } = failing((step) => step === 'get')
     for (let count = 0; count < 2; count += 1) await handler.fetch(get('/tasks/x'))
-    expect(told.map(({ context }) => context.during)).toEqual(['GET request', 'GET request'])
+    expect(reported.map(({ context }) => context.during)).toEqual(['GET request', 'GET request'])
   })
 })
 

@@ -2,7 +2,7 @@
 import type { Execute, Run } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
 import { as, authenticate, call, gate, jsonRpc, stateName, user } from '../spec/support/agent.js'
-import { shop } from './support/push.js'
+import { sharedStore } from './support/push.js'
 import {
   begin,
   cluster,
@@ -14,7 +14,7 @@ import {
   textOf,
   type Replica,
 } from './support/replicas.js'
-import { receiver, storyOf, until } from '../push/support/push.js'
+import { receiver, summariesOf, until } from '../push/support/push.js'
 
 const NOW = { configuration: { returnImmediately: true } }
 
@@ -102,22 +102,22 @@ describe('the code of a message', () => {
   test('announces its task only once it has one', async () => {
     const { execute, say } = replying()
     const { a } = replicas(execute)
-    const told: string[] = []
-    a.tasks.on('task:event', ({ type }) => told.push(type))
-    a.tasks.on('task:created', () => told.push('task:created'))
+    const events: string[] = []
+    a.tasks.on('task:event', ({ type }) => events.push(type))
+    a.tasks.on('task:created', () => events.push('task:created'))
     const sent = call(jsonRpc, a, 'SendMessage', { message: user('hi') })
     await settle()
     say('hello')
     expect((await sent).result?.message?.parts).toEqual([{ text: 'hello' }])
-    expect(told).toEqual([])
+    expect(events).toEqual([])
   })
 
   test('announces everything in order when it has', async () => {
     const { a } = replicas(() => 'done')
-    const told: string[] = []
-    a.tasks.on('task:event', ({ type }) => told.push(type))
+    const events: string[] = []
+    a.tasks.on('task:event', ({ type }) => events.push(type))
     await call(jsonRpc, a, 'SendMessage', { message: user('hi') })
-    expect(told).toEqual(['created', 'message', 'status', 'artifact', 'status'])
+    expect(events).toEqual(['created', 'message', 'status', 'artifact', 'status'])
   })
 })
 
@@ -251,9 +251,9 @@ describe('the webhook of a message', () => {
     configuration: { taskPushNotificationConfig: { url } },
   })
 
-  test('receives the whole story of its task', async () => {
+  test('receives every event of its task', async () => {
     const hook = await receiver()
-    const a = shop().open({
+    const a = sharedStore().open({
       async execute(run) {
         run.start()
         await hook.arrived(1)
@@ -261,13 +261,13 @@ describe('the webhook of a message', () => {
       },
     })
     await a.call('SendMessage', sent(hook.url, 'go'))
-    await until(() => storyOf(hook.accepted).includes('completed'))
-    expect(storyOf(hook.accepted)).toEqual(['task working', 'artifact done', 'completed'])
+    await until(() => summariesOf(hook.accepted).includes('completed'))
+    expect(summariesOf(hook.accepted)).toEqual(['task working', 'artifact done', 'completed'])
   })
 
   test('is not kept when a reply leaves no task', async () => {
     const hook = await receiver()
-    const { open, store } = shop()
+    const { open, store } = sharedStore()
     const a = open({ execute: (run) => run.reply('hello') })
     expect(await a.call('SendMessage', sent(hook.url, 'hi'))).toMatchObject({
       message: { parts: [{ text: 'hello' }] },

@@ -63,7 +63,7 @@ describe('a task that was made in a dialect', () => {
   })
 
   test('is shown in the preferred dialect to another owner, who learns nothing', async () => {
-    const authenticate = (): Principal => ({ id: 'nobody' })
+    const authenticate = (): Principal => ({ id: 'unknown' })
     const { a, b } = replicas((run) => run.complete(), { authenticate })
     const mine = { principal: { id: 'me' } }
     const id = await made(a, 'kaos', mine)
@@ -109,7 +109,7 @@ describe('which dialect it was', () => {
     const slow = (store: TaskStore): TaskStore =>
       faultyStore(store, { before: (step) => (step === 'putDocument' ? written.opened : undefined) })
     const complete: Execute = (run) => run.complete()
-    const { all } = cluster([complete, complete], { authenticate: () => ({ id: 'nobody' }) }, slow)
+    const { all } = cluster([complete, complete], { authenticate: () => ({ id: 'unknown' }) }, slow)
     const [a, b] = all as [Replica, Replica]
     const mine = { principal: { id: 'me' } }
     const making = made(a, '0.1', mine)

@@ -23,14 +23,14 @@ describe.each(MANAGERS)('the children of a task over %s', (_, open) => {
     const execute: Execute = (run) => run.start()
     const own = await agent(open, execute)
     const first = await sendFrom(own, 'parent of another agent')
-    await sendFrom(own, 'somebody else')
+    await sendFrom(own, 'another user')
     const second = await sendFrom(own, 'parent of another agent')
     await until(async () => (await own.tasks.children('parent of another agent')).tasks.length === 2)
     const { tasks, delegations } = await own.tasks.children('parent of another agent')
     expect(tasks.map(({ id }) => id).toSorted()).toEqual([first, second].toSorted())
     expect(tasks.map(({ state }) => state)).toEqual(['completed', 'completed'])
     expect(delegations).toEqual([])
-    expect(await own.tasks.children('nobody')).toEqual({ tasks: [], delegations: [] })
+    expect(await own.tasks.children('unknown')).toEqual({ tasks: [], delegations: [] })
   })
 
   test('are the tasks of the agents that it delegates to', async () => {

@@ -158,7 +158,7 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     const { tasks, say, reaches } = from
     const plain = await reaches(await say('plain'), 'completed')
     const { id, generation } = await reaches(await say('steps'), 'completed')
-    const texts: string[] = [await codeOf(tasks.fork('nobody'))]
+    const texts: string[] = [await codeOf(tasks.fork('unknown'))]
     const options: ForkOptions[] = [
       { generation: generation + 1 },
       { generation: 1 },
@@ -172,7 +172,7 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     texts.push(await codeOf(tasks.fork(plain.id)))
     expect(texts.map((text) => text.replaceAll(id, 'ID'))).toMatchInlineSnapshot(`
       [
-        "TASK_NOT_FOUND: Task not found: nobody",
+        "TASK_NOT_FOUND: Task not found: unknown",
         "INVALID_PARAMS: generation must be one of the task, 1 to 7, got 8",
         "INVALID_PARAMS: taskId is a task without a history up to here: its code has recorded nothing",
         "INVALID_PARAMS: steps.prize#1 must be a step in the past of the turn: known are price#1",

@@ -12,7 +12,7 @@ import { agent, MANAGERS, textsOf } from './support/managers.js'
 const DECADE = 315_360_000_000
 const LINEAGE = 'https://a2a-tasks.dev/extensions/lineage/v1'
 
-/** What the agent was told of where its messages come from. */
+/** The lineage that the agent received with its messages. */
 function lineages({ tasks }: Child): unknown[] {
   return tasks
     .listTasks()

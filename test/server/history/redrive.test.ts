@@ -115,7 +115,7 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     const id = await say('go')
     await reaches(id, 'completed')
     expect(await codeOf(tasks.redrive(id))).toMatch(/^INVALID_PARAMS: .*is no dead letter/)
-    expect(await codeOf(tasks.redrive('nobody'))).toMatch('TASK_NOT_FOUND')
+    expect(await codeOf(tasks.redrive('unknown'))).toMatch('TASK_NOT_FOUND')
   })
 })
 

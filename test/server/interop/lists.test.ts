@@ -107,7 +107,7 @@ describe.each(MODERN_LINES)('SDK $sdk, A2A $speaks over $binding', (line) => {
   test.each<[string, Partial<ListTasksRequest>]>([
     ['too large', { pageSize: 101 }],
     ['of none', { pageSize: 0 }],
-    ['after a token that nobody gave', { pageToken: 'made up' }],
+    ['after an unknown token', { pageToken: 'made up' }],
     ['of a time that is none', { statusTimestampAfter: 'yesterday' }],
     ['with a negative history', { historyLength: -1 }],
   ])('no page is %s', async (_, query) => {

@@ -12,8 +12,8 @@ async function poll(peer: Peer, id: string): ReturnType<Peer['get']> {
   }
 }
 
-/** What of an event tells its place in the story. */
-function storyOf(event: StreamResponse): string {
+/** The fields of an event that identify its position in the run. */
+function summaryOf(event: StreamResponse): string {
   const { task, message, statusUpdate, artifactUpdate } = event
   if (task !== undefined) return `task ${task.status.state}`
   if (message !== undefined) return `message ${textOf(message.parts)}`
@@ -24,8 +24,8 @@ function storyOf(event: StreamResponse): string {
   return `artifact ${artifactUpdate.append ? '+' : ''}${textOf(artifactUpdate.artifact.parts)}`
 }
 
-async function storyOfAll(stream: AsyncIterable<StreamResponse>): Promise<string[]> {
-  return (await collect(stream)).map(storyOf)
+async function summariesOf(stream: AsyncIterable<StreamResponse>): Promise<string[]> {
+  return (await collect(stream)).map(summaryOf)
 }
 
 async function next(stream: AsyncGenerator<StreamResponse>): Promise<StreamResponse> {
@@ -94,7 +94,7 @@ describe.each(LINES)('SDK $sdk, A2A $speaks over $binding', (line) => {
     })
     const peer = await connect(line, url)
     const events = await collect(peer.stream(say('go')))
-    expect(events.map(storyOf)).toEqual([
+    expect(events.map(summaryOf)).toEqual([
       'task TASK_STATE_SUBMITTED',
       'status TASK_STATE_WORKING',
       'status TASK_STATE_WORKING thinking',
@@ -120,7 +120,7 @@ describe.each(LINES)('SDK $sdk, A2A $speaks over $binding', (line) => {
       },
     })
     const peer = await connect(line, url)
-    expect(await storyOfAll(peer.stream(say('go')))).toEqual([
+    expect(await summariesOf(peer.stream(say('go')))).toEqual([
       'task TASK_STATE_SUBMITTED',
       'status TASK_STATE_WORKING',
       'artifact a',
@@ -151,8 +151,8 @@ describe.each(LINES)('SDK $sdk, A2A $speaks over $binding', (line) => {
     expect(textOf(snapshot.artifacts?.[0]?.parts)).toBe('before')
     go.open()
     const rest = [`artifact ${more} after`, 'status TASK_STATE_COMPLETED']
-    expect(await storyOfAll(second)).toEqual(rest)
-    expect(await storyOfAll(first)).toEqual(rest)
+    expect(await summariesOf(second)).toEqual(rest)
+    expect(await summariesOf(first)).toEqual(rest)
   })
 
   test('a client that leaves its stream leaves the task alone', async () => {
@@ -190,7 +190,7 @@ describe.each(LINES)('SDK $sdk, A2A $speaks over $binding', (line) => {
     await next(watched)
     expect((await peer.cancel(id)).status.state).toBe('TASK_STATE_CANCELED')
     expect(await aborted.opened).toMatchObject({ code: 'TASK_CANCELED' })
-    expect(await storyOfAll(watched)).toEqual(['status TASK_STATE_CANCELED'])
+    expect(await summariesOf(watched)).toEqual(['status TASK_STATE_CANCELED'])
     // Canceling twice is canceling once.
     expect((await peer.cancel(id)).status.state).toBe('TASK_STATE_CANCELED')
   })
@@ -223,9 +223,9 @@ describe.each(LINES)('SDK $sdk, A2A $speaks over $binding', (line) => {
     })
     const peer = await connect(line, url)
     const events = await collect(peer.stream(say('go')))
-    expect(events.map(storyOf).slice(-1)).toEqual(['status TASK_STATE_INPUT_REQUIRED Sure?'])
+    expect(events.map(summaryOf).slice(-1)).toEqual(['status TASK_STATE_INPUT_REQUIRED Sure?'])
     // Without the context, it is that of the task.
-    const answered = await storyOfAll(peer.stream(say('yes', { taskId: taskOf(events[0]).id })))
+    const answered = await summariesOf(peer.stream(say('yes', { taskId: taskOf(events[0]).id })))
     expect(answered[0]).toMatch(/^task /)
     expect(answered.at(-1)).toBe('status TASK_STATE_COMPLETED')
     expect(answered).not.toContain('status TASK_STATE_INPUT_REQUIRED Sure?')
@@ -262,7 +262,7 @@ describe.each(LINES)('SDK $sdk, A2A $speaks over $binding', (line) => {
     await next(watched)
     const ended = taskOf(await peer.send(say('I did', { taskId: asked.id })))
     expect(ended.status.state).toBe('TASK_STATE_COMPLETED')
-    expect(await storyOfAll(watched)).toEqual(['status TASK_STATE_WORKING', 'status TASK_STATE_COMPLETED'])
+    expect(await summariesOf(watched)).toEqual(['status TASK_STATE_WORKING', 'status TASK_STATE_COMPLETED'])
   })
 
   test('an error of the agent is not shown to the client', async () => {
@@ -276,7 +276,7 @@ describe.each(LINES)('SDK $sdk, A2A $speaks over $binding', (line) => {
     expect(failed.status.state).toBe('TASK_STATE_FAILED')
     expect(textOf(failed.status.message?.parts)).toBe('The agent could not finish this task')
     const events = await collect(peer.stream(say('go')))
-    expect(events.map(storyOf).at(-1)).toBe('status TASK_STATE_FAILED The agent could not finish this task')
+    expect(events.map(summaryOf).at(-1)).toBe('status TASK_STATE_FAILED The agent could not finish this task')
     expect(JSON.stringify([failed, events])).not.toContain('s3cret')
     expect(errors.splice(0)).toHaveLength(2)
   })

@@ -249,13 +249,13 @@ describe('with a task that is being worked on', () => {
 
   test('close gives the manager the time that is left, and waits no longer', async () => {
     const clock = new ManualClock()
-    const [working, told] = [gate<Task>(), gate<unknown>()]
+    const [working, shutDown] = [gate<Task>(), gate<unknown>()]
     class Slow extends NullTaskManager {
       override sendMessage(): Promise<Task> {
         return working.opened
       }
       override shutdown(options?: { graceMs?: number }): Promise<void> {
-        told.open(options)
+        shutDown.open(options)
         return new Promise(() => undefined)
       }
     }
@@ -266,7 +266,7 @@ describe('with a task that is being worked on', () => {
     clock.advance(20)
     working.open(await new NullTaskManager().sendMessage())
     await sent
-    expect(await told.opened).toEqual({ graceMs: 30 })
+    expect(await shutDown.opened).toEqual({ graceMs: 30 })
     clock.advance(30)
     await closed
     expect(clock.pending).toBe(0)

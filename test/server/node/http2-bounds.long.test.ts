@@ -56,7 +56,7 @@ async function serve(mode: string, stalledTimeoutMs = 60_000) {
   return { child, open }
 }
 
-/** A request whose answer nobody reads. */
+/** A request whose answer is not read. */
 function ask(
   session: ClientHttp2Session,
   path: string,

@@ -102,7 +102,7 @@ describe.each(BINDINGS)('$name: GetTask with currentGeneration', (binding: Bindi
     expect(await refusal(a)).toBe('UNAVAILABLE')
     // What need not wait needs no place.
     expect(await refusal(a, a.generation - 1)).toBeUndefined()
-    a.tasks.updateTask(a.id, { message: 'news' })
+    a.tasks.updateTask(a.id, { message: 'more' })
     await poll.promise
     const next = a.poll(a.generation + 1)
     expect(await next.isOver()).toBe(false)
@@ -166,7 +166,7 @@ describe.each(BINDINGS)('$name: GetTask with currentGeneration', (binding: Bindi
   })
 
   test('does not wait for a task of another owner', async () => {
-    const owners = { authenticate: (request: Request) => ({ id: request.headers.get('x-id') ?? 'nobody' }) }
+    const owners = { authenticate: (request: Request) => ({ id: request.headers.get('x-id') ?? 'unknown' }) }
     const a = draft(asking, owners)
     const message = user('go')
     const request = binding.request(
@@ -176,13 +176,13 @@ describe.each(BINDINGS)('$name: GetTask with currentGeneration', (binding: Bindi
     )
     await a.handler.fetch(request)
     const [task] = a.tasks.listTasks()
-    const told = await ask(binding, a, 'GetTask', { id: task?.id, currentGeneration: 99 })
-    expect(told.error?.reason).toBe('TASK_NOT_FOUND')
+    const answer = await ask(binding, a, 'GetTask', { id: task?.id, currentGeneration: 99 })
+    expect(answer.error?.reason).toBe('TASK_NOT_FOUND')
   })
 
   test.each([-1, 'soon'])('is refused with an invalid generation: %j', async (currentGeneration) => {
     const a = await waiting()
-    const told = await ask(binding, a, 'GetTask', { id: a.id, currentGeneration })
-    expect(told.error).toMatchObject({ reason: 'INVALID_PARAMS' })
+    const answer = await ask(binding, a, 'GetTask', { id: a.id, currentGeneration })
+    expect(answer.error).toMatchObject({ reason: 'INVALID_PARAMS' })
   })
 })

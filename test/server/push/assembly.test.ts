@@ -92,7 +92,7 @@ test('notifications arrive in order, without gaps in their content', async () =>
 
 test('a request that is processed after a later one changes nothing', () => {
   const known: Known = { generation: 0, artifacts: new Map() }
-  const told = (generation: number, text: string, append = true): PushNotification => ({
+  const notification = (generation: number, text: string, append = true): PushNotification => ({
     ...{ taskId: 't', version: '1.0', id: `t/w/${generation}` },
     event: {
       type: 'artifact',
@@ -102,7 +102,12 @@ test('a request that is processed after a later one changes nothing', () => {
       lastChunk: false,
     },
   })
-  for (const each of [told(2, 'One', false), told(3, ' two'), told(5, ' three'), told(3, ' two')])
+  for (const each of [
+    notification(2, 'One', false),
+    notification(3, ' two'),
+    notification(5, ' three'),
+    notification(3, ' two'),
+  ])
     apply(known, each)
   expect(textOf(known.artifacts.get('a') ?? { parts: [] })).toBe('One two three')
 })

@@ -6,7 +6,7 @@ import { A2AError } from 'a2a-tasks'
 import { createRequestHandler, type PushOptions } from 'a2a-tasks/server'
 import { toNodeListener } from 'a2a-tasks/server/node'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { shop, task } from '../durable/support/push.js'
+import { sharedStore, task } from '../durable/support/push.js'
 import { endOf, pushAgent, receiver, until } from './support/push.js'
 
 const CHALLENGE: PushOptions = { allow: ['127.0.0.1'], verifyWebhooks: 'challenge' }
@@ -74,7 +74,7 @@ describe('a webhook that answers its challenge', () => {
 
   test('is registered and notified, over a store', async () => {
     const mine = await hook(answerChallenge)
-    const replica = shop().open({ push: CHALLENGE })
+    const replica = sharedStore().open({ push: CHALLENGE })
     const id = await task(replica)
     await replica.create(id, { url: mine.url, token: 't' })
     await until(() => mine.seen.length === 2)

@@ -4,7 +4,7 @@ import type { PushOptions, Run } from 'a2a-tasks/server'
 import { v1, type Dialect } from 'a2a-tasks/wire'
 import { describe, expect, test } from 'vitest'
 import { gate } from '../interop/support/agent.js'
-import { endOf, pushAgent, receiver, storyOf, until, type PushAgent } from './support/push.js'
+import { endOf, pushAgent, receiver, summariesOf, until, type PushAgent } from './support/push.js'
 
 type Plain = PushAgent<{ id: string }>
 
@@ -100,7 +100,7 @@ describe('a delivery continues', () => {
       await handler.push.redeliver(id, config.id),
     ]).toEqual([true, false])
     await stateIs(agent, 'done')
-    expect(storyOf(hook.accepted)).toEqual(['task submitted', 'working', 'completed'])
+    expect(summariesOf(hook.accepted)).toEqual(['task submitted', 'working', 'completed'])
   })
 })
 
@@ -116,13 +116,13 @@ describe('of a task that goes', () => {
     tasks.updateTask(id, { state: 'completed' })
     const closed = agent.handler.close({ graceMs: 2_000 })
     // Its id is another one's from now on.
-    // The story is told that it ends, after runs and streams have.
+    // The notification reader learns of the end after runs and streams.
     for (let turns = 0; turns < 10; turns += 1) await new Promise((resolve) => setImmediate(resolve))
     const other = tasks.createTask({ skill: 'another' })
     tasks.updateTask(other.id, { state: 'canceled' })
     tasks.createTask({ id: 'same', skill: 'another' })
     await endOf(closed, agent.clock)
-    expect(storyOf(hook.accepted)).toEqual(['task submitted', 'working', 'completed'])
+    expect(summariesOf(hook.accepted)).toEqual(['task submitted', 'working', 'completed'])
     expect(agent.errors).toEqual([])
   })
 

@@ -3,7 +3,7 @@ import type * as wire from 'a2a-tasks/schemas'
 import type { PushHealth, PushOptions, Run } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
 import { gate } from '../interop/support/agent.js'
-import { endOf, pushAgent, receiver, storyOf, until, type PushAgent } from './support/push.js'
+import { endOf, pushAgent, receiver, summariesOf, until, type PushAgent } from './support/push.js'
 
 type Plain = PushAgent<{ id: string }>
 
@@ -44,8 +44,8 @@ describe('a delivery', () => {
     expect(hook.received).toHaveLength(3)
     clock.advance(1)
     await stateIs(agent, 'done')
-    expect(storyOf(hook.accepted)).toEqual(['task submitted', 'working', 'artifact one', 'completed'])
-    expect(storyOf(hook.received)).toEqual([
+    expect(summariesOf(hook.accepted)).toEqual(['task submitted', 'working', 'artifact one', 'completed'])
+    expect(summariesOf(hook.received)).toEqual([
       ...['task submitted', 'working', 'working', 'working', 'artifact one', 'completed'],
     ])
     const [first, second] = hook.received.slice(1).map(({ headers }) => headers['x-a2a-notification-id'])
@@ -101,7 +101,7 @@ describe('a delivery', () => {
     ['seconds', () => '7', 7_000],
     ['a date', (now) => new Date(now + 9_000).toUTCString(), 9_000],
     ['more than a pause may be', () => '86400', 60_000],
-    ['nothing that anybody understands', () => 'soon', 1_000],
+    ['an invalid value', () => 'soon', 1_000],
   ])('waits as long as the receiver asks for: %s', async (_, retryAfter, pauseMs) => {
     const hook = await receiver()
     const agent: Plain = pushAgent()
@@ -132,7 +132,7 @@ describe('a delivery', () => {
     agent.clock.advance(1_000)
     await stateIs(agent, 'idle')
     const [, opening, resync] = hook.received
-    expect(storyOf(hook.accepted)).toEqual(['task submitted', 'task working'])
+    expect(summariesOf(hook.accepted)).toEqual(['task submitted', 'task working'])
     expect(opening?.body.task?.artifacts).toBe(undefined)
     expect(resync?.body.task?.artifacts?.[0]?.parts).toHaveLength(6)
   })
@@ -163,7 +163,7 @@ describe('a delivery', () => {
     expect(hook.accepted).toEqual([])
     held.open()
     await stateIs(agent, 'done')
-    expect(storyOf(hook.received).at(-1)).toMatch(/completed$/)
+    expect(summariesOf(hook.received).at(-1)).toMatch(/completed$/)
   })
 
   test('to receivers that hang does not hold up the others', async () => {
@@ -220,7 +220,7 @@ describe('a webhook that does not work', () => {
     expect(await handler.push.redeliver(id, 'another')).toBe(false)
     expect(await handler.push.redeliver(id, config.id)).toBe(true)
     await stateIs(agent, 'done')
-    expect(storyOf(hook.accepted)).toEqual(['task submitted', 'working', 'completed'])
+    expect(summariesOf(hook.accepted)).toEqual(['task submitted', 'working', 'completed'])
     expect(await handler.push.redeliver(id, config.id)).toBe(false)
     expect(await handler.push.deadLetters()).toEqual([])
   })
@@ -263,7 +263,7 @@ describe('after a configuration was deleted', () => {
     await create(id, { url: hook.url })
     await hook.arrived(2)
     clock.advance(60_000)
-    expect(storyOf(hook.received)).toEqual(['task submitted', 'task working'])
+    expect(summariesOf(hook.received)).toEqual(['task submitted', 'task working'])
     expect(agent.errors).toEqual([])
   })
 
@@ -312,7 +312,7 @@ describe('an agent that closes', () => {
     await call('SendMessage', { message, configuration })
     await stateIs(agent, 'retrying')
     await endOf(handler.close({ graceMs: 2_000 }), clock)
-    expect(storyOf(hook.accepted)).toEqual(['task working', 'failed'])
+    expect(summariesOf(hook.accepted)).toEqual(['task working', 'failed'])
     expect(errors).toEqual([])
     expect(clock.pending).toBe(0)
   })
@@ -328,7 +328,7 @@ describe('an agent that closes', () => {
     tasks.updateTask(id, { state: 'completed' })
     tasks.createTask({ skill: 'another' })
     await endOf(agent.handler.close({ graceMs: 2_000 }), agent.clock)
-    expect(storyOf(hook.accepted)).toEqual(['task submitted', 'working', 'completed'])
+    expect(summariesOf(hook.accepted)).toEqual(['task submitted', 'working', 'completed'])
     expect(agent.errors).toEqual([])
   })
 

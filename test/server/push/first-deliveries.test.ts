@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { pushAgent, receiver, storyOf, until, type PushAgent } from './support/push.js'
+import { pushAgent, receiver, summariesOf, until, type PushAgent } from './support/push.js'
 import type { PushHealth } from 'a2a-tasks/server'
 
 interface Principal {
@@ -46,7 +46,7 @@ describe('the first notifications of one task', () => {
     agent.clock.advance(13_000)
     await until(async () => (await agent.handler.push.health(id)).some(({ state }) => state === 'done'))
     expect(hook.received).toHaveLength(5)
-    expect(storyOf(hook.received.slice(3))).toEqual(['task working', 'completed'])
+    expect(summariesOf(hook.received.slice(3))).toEqual(['task working', 'completed'])
   })
 
   test('arrive one after the other as the budget is refilled, and none is lost', async () => {

@@ -3,7 +3,7 @@ import type { Run } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
 import { legacyFactory, modernClient, type Binding } from '../interop/peers.js'
 import { serve } from '../interop/support/agent.js'
-import { receiver, storyOf, until } from './support/push.js'
+import { receiver, summariesOf, until } from './support/push.js'
 
 // The official clients of both lines register webhooks, and get what they understand.
 
@@ -39,7 +39,7 @@ describe.each(BINDINGS)('the official client 1.3.0 over %s', (binding) => {
     await hook.arrived(1)
     await transport.cancelTask({ tenant: '', id: taskId, metadata: undefined })
     await hook.arrived(2)
-    expect(storyOf(hook.received)).toEqual(['task input_required', 'canceled'])
+    expect(summariesOf(hook.received)).toEqual(['task input_required', 'canceled'])
     expect(hook.received[1]?.headers).toMatchObject({
       authorization: 'Bearer c-1',
       'x-a2a-notification-token': 't-1',
@@ -62,7 +62,7 @@ describe.each(BINDINGS)('the official client 1.3.0 over %s', (binding) => {
     const client = await modernClient({ binding, speaks: '1.0' }, url, fetch)
     const configuration = { taskPushNotificationConfig: { url: hook.url, token: 't-1' } }
     await client.sendMessage(SendMessageRequest.fromJSON({ message: MESSAGE, configuration }))
-    await until(() => hook.received.length > 0 && /completed/.test(storyOf(hook.received).join()))
+    await until(() => hook.received.length > 0 && /completed/.test(summariesOf(hook.received).join()))
     expect(hook.received[0]?.headers['x-a2a-notification-token']).toBe('t-1')
     // What has arrived may not be known as delivered yet.
     await handler.close({ graceMs: 10_000 })

@@ -3,7 +3,7 @@ import type * as wire from 'a2a-tasks/schemas'
 import { createRequestHandler, type PushOptions, type Run } from 'a2a-tasks/server'
 import { v0_1, v1 } from 'a2a-tasks/wire'
 import { describe, expect, test } from 'vitest'
-import { pushAgent, receiver, storyOf, until } from './support/push.js'
+import { pushAgent, receiver, summariesOf, until } from './support/push.js'
 
 const MESSAGE = { messageId: 'm-1', role: 'ROLE_USER', parts: [{ text: 'Go' }] }
 
@@ -18,7 +18,7 @@ describe('a webhook', () => {
     tasks.appendArtifact(id, { artifactId: 'a', parts: [{ text: 'one' }] })
     tasks.appendArtifact(id, { artifactId: 'a', parts: [{ text: 'two' }] })
     tasks.updateTask(id, { state: 'completed' })
-    expect(storyOf(await hook.arrived(5))).toEqual([
+    expect(summariesOf(await hook.arrived(5))).toEqual([
       ...['task submitted', 'working', 'artifact one', 'artifact two', 'completed'],
     ])
     const ids = hook.received.map(({ headers }) => headers['x-a2a-notification-id'])
@@ -93,8 +93,8 @@ describe('a webhook', () => {
     const sent = await call<wire.SendMessageResponse>('SendMessage', { message: MESSAGE, configuration })
     expect(sent.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
     await call('SendMessage', { message: { ...MESSAGE, messageId: 'm-2', taskId: sent.task?.id } })
-    await until(() => storyOf(hook.received).includes('completed'))
-    expect(storyOf(hook.received)[0]).toMatch(/^task /)
+    await until(() => summariesOf(hook.received).includes('completed'))
+    expect(summariesOf(hook.received)[0]).toMatch(/^task /)
     expect(hook.received.map(({ headers }) => headers['x-a2a-notification-token'])).toContain('inline')
   })
 
@@ -127,7 +127,7 @@ describe('a webhook', () => {
     }
     await call('SendMessage', answer)
     await until(async () => (await handler.push.health(task?.id))[0]?.state === 'done')
-    expect(storyOf(hook.received).at(-1)).toMatch(/completed/)
+    expect(summariesOf(hook.received).at(-1)).toMatch(/completed/)
   })
 
   test('that comes with each message of a conversation is one, and is enabled once more', async () => {
@@ -148,7 +148,7 @@ describe('a webhook', () => {
     for (let answers = 0; answers < 3; answers += 1) await send(taskId)
     await until(async () => (await handler.push.health(taskId))[0]?.state === 'done')
     expect(await handler.push.health(taskId)).toHaveLength(1)
-    expect(storyOf(hook.accepted)).toEqual([
+    expect(summariesOf(hook.accepted)).toEqual([
       'task input_required',
       ...['working', 'input_required', 'working', 'input_required', 'working', 'completed'],
     ])
@@ -220,7 +220,7 @@ describe('configurations', () => {
     await create(taskId, { id: 'one', url: hook.url })
     await hook.arrived(1)
     tasks.updateTask(taskId, { state: 'working' })
-    expect(storyOf(await hook.arrived(2))).toEqual(['task submitted', 'working'])
+    expect(summariesOf(await hook.arrived(2))).toEqual(['task submitted', 'working'])
     expect(old.received).toHaveLength(1)
     expect(await handler.push.health(taskId)).toHaveLength(1)
   })
@@ -235,7 +235,7 @@ describe('configurations', () => {
     await hook.arrived(1)
     await until(async () => (await handler.push.health(taskId))[0]?.state === 'done')
     await create(taskId, config)
-    expect(storyOf(await hook.arrived(2))).toEqual(['task failed', 'task failed'])
+    expect(summariesOf(await hook.arrived(2))).toEqual(['task failed', 'task failed'])
   })
 
   test('are as many as a task may have, however they come', async () => {
@@ -302,9 +302,9 @@ describe('configurations', () => {
           .replaceAll(id, '…')
           .replace(/"timestamp":"[^"]*"/, '')
       })
-      const [theirs, nobodys] = await Promise.all(refusals)
+      const [theirs, missing] = await Promise.all(refusals)
       expect(theirs).toContain('-32001')
-      expect(theirs).toBe(nobodys)
+      expect(theirs).toBe(missing)
     }
     expect(await handler.push.health(taskId)).toHaveLength(1)
   })
@@ -320,9 +320,9 @@ describe('configurations', () => {
     await until(async () => (await handler.push.health(id))[0]?.state === 'retrying')
     tasks.createTask({ skill: 'another' })
     expect(await handler.push.health()).toEqual([])
-    // What has happened is still told.
+    // What has happened is still delivered.
     clock.advance(1_000)
-    await until(() => storyOf(hook.received).includes('completed'))
+    await until(() => summariesOf(hook.received).includes('completed'))
     expect(errors).toEqual([])
   })
 

@@ -1,4 +1,4 @@
-/** Webhooks that are told of whole tasks: what that may cost. */
+/** Webhooks that receive whole tasks: what that may cost. */
 import type { TaskManager } from 'a2a-tasks'
 import { setImmediate as turn } from 'node:timers/promises'
 import { v0_3, v1, type Dialect } from 'a2a-tasks/wire'
@@ -67,12 +67,12 @@ describe('a webhook that receives whole tasks', () => {
     tasks.updateTask(id, { state: 'completed' })
     held.open()
     await until(async () => (await stateOf(agent, id)) === 'done')
-    const told = hook.received.map(({ body, headers }) => {
+    const received = hook.received.map(({ body, headers }) => {
       const { status, artifacts = [] } = body as unknown as LegacyTask
       const generation = Number(String(headers['x-a2a-notification-id']).split('/').at(-1))
       return [generation, status.state, artifacts[0]?.parts.length ?? 0]
     })
-    expect(told).toEqual([
+    expect(received).toEqual([
       ...[
         [1, 'submitted', 0],
         [2, 'working', 0],
@@ -162,7 +162,7 @@ describe('a webhook that receives whole tasks', () => {
     expect(made).toEqual([2, 1])
     clock.advance(1_000)
     await until(async () => (await stateOf(agent, long)) === 'idle')
-    // What came during the rest is told at once.
+    // Changes during the pause are delivered at once.
     expect(made).toEqual([2, 1, 4])
     expect(sent).toHaveLength(3)
   })

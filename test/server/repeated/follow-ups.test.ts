@@ -6,7 +6,7 @@ import { inTime, MANAGERS, send, sendInTime } from './support.js'
 
 const NOW = { configuration: { returnImmediately: true } }
 
-/** Asks twice, and says what it was told. */
+/** Asks twice, and repeats the answers. */
 const asking: Execute = async (run) => {
   const answers: string[] = []
   for (const question of ['One?', 'Two?']) {

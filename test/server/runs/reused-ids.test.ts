@@ -242,7 +242,7 @@ test('a task that is made with an id whose last removal is still being emitted h
   a.clock.advance(1)
   a.tasks.on('task:stateChange', ({ taskId, to }) => {
     if (taskId !== 'report' || to !== 'canceled') return
-    // What a listener does is told when all have heard of this.
+    // Changes by a listener are emitted after all listeners have received this one.
     driveOut(a)
     const params = sending('report', 'for mallory')
     const body = { jsonrpc: '2.0', id: 1, method: 'tasks/send', params }
@@ -261,7 +261,7 @@ describe('an answer that a run has not looked at', () => {
   test.each([['a text'], [undefined]])(
     'is not kept for another task of its id: returning %s',
     async (outcome) => {
-      const heard: unknown[] = []
+      const received: unknown[] = []
       const opens: ((outcome?: string) => void)[] = []
       const a = agent(
         async (run) => {
@@ -269,7 +269,7 @@ describe('an answer that a run has not looked at', () => {
           opens.push(open)
           const question = opens.length === 1 ? run.requireInput('Really?') : undefined
           const returned = await opened
-          if (question === undefined) heard.push((await run.requireInput('Which?')).parts)
+          if (question === undefined) received.push((await run.requireInput('Which?')).parts)
           return returned
         },
         { tasks: SMALL },
@@ -286,7 +286,7 @@ describe('an answer that a run has not looked at', () => {
       await settled()
       opens[1]?.()
       await settled()
-      expect(heard).toEqual([])
+      expect(received).toEqual([])
       expect(a.tasks.getTask('report')).toMatchObject({ state: 'input-required' })
     },
   )

@@ -32,7 +32,7 @@ async function answerOf(response: Response): Promise<unknown[]> {
 
 test.each([
   ['a user', { id: 'ada' }, 200],
-  ['nobody', null, 401],
+  ['unknown', null, 401],
 ])('a request of %s, whom a middleware has authenticated', async (_, principal, status) => {
   const { fetch } = own()
   const body = JSON.stringify({ message: 'Hello' })
@@ -111,14 +111,14 @@ describe('what is refused', () => {
   })
 
   test.each([
-    ['GET', '/a2a/tasks/nobody', 404, 'Task not found'],
+    ['GET', '/a2a/tasks/unknown', 404, 'Task not found'],
     ['GET', '/a2a/tasks/%E0%A4%A', 400, 'id is not percent-encoded UTF-8'],
     ['GET', '/a2a/tasks/', 404, 'Not found'],
     ['GET', '/a2a/tasks/one/two', 404, 'Not found'],
     ['POST', '/', 404, 'Not found'],
     ['GET', '/a2a/tasks/send', 405, 'Use POST'],
-    ['POST', '/a2a/tasks/nobody', 405, 'Use GET'],
-    ['DELETE', '/a2a/tasks/nobody', 405, 'Use GET'],
+    ['POST', '/a2a/tasks/unknown', 405, 'Use GET'],
+    ['DELETE', '/a2a/tasks/unknown', 405, 'Use GET'],
   ])('%s %s', async (method, path, status, error) => {
     const response = await ask(own(), path, { method })
     expect(response.headers.get('allow')).toBe(status === 405 ? error.replace('Use ', '') : null)

@@ -306,8 +306,8 @@ describe('the store', () => {
   })
 
   test('returns null for an unknown task', () => {
-    expect(handleTaskGet('nobody')).toBeNull()
-    expect(own().handleTaskGet('nobody')).toBeNull()
+    expect(handleTaskGet('unknown')).toBeNull()
+    expect(own().handleTaskGet('unknown')).toBeNull()
   })
 
   test('when cleared forgets all, with timers and subscriptions, stops nothing, and is as new', () => {

@@ -42,7 +42,7 @@ describe.each(BINDINGS)('$name: visibility', (binding) => {
     ['ListTaskPushNotificationConfigs', (id: string) => ({ taskId: id })],
     ['DeleteTaskPushNotificationConfig', (id: string) => ({ taskId: id, id: 'c' })],
   ] as const)(
-    "96, 158, 159. %s tells nobody whether somebody else's task is there",
+    "96, 158, 159. %s does not disclose whether another user's task exists",
     async (operation, of) => {
       const a = waiting()
       const id = await taskOfMine(binding, a)

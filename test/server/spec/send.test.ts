@@ -223,7 +223,7 @@ describe.each(BINDINGS)('$name: Send Message', (binding) => {
     const a = agent(async (run) => {
       began.open(run.task.id)
       await opened
-      return 'nobody listens'
+      return 'nothing is read'
     })
     const leaving = new AbortController()
     const request = binding.request('SendMessage', { message: user('go') }, { signal: leaving.signal })
@@ -233,7 +233,7 @@ describe.each(BINDINGS)('$name: Send Message', (binding) => {
     expect((await answer).status).toBe(503)
     finish()
     const task = await a.tasks.waitFor(id)
-    expect(task).toMatchObject({ state: 'completed', artifacts: [{ parts: [{ text: 'nobody listens' }] }] })
+    expect(task).toMatchObject({ state: 'completed', artifacts: [{ parts: [{ text: 'nothing is read' }] }] })
   })
 
   test('12. a contextId that the agent makes is in the answer, whether task or message', async () => {
@@ -283,7 +283,7 @@ describe.each(BINDINGS)('$name: Send Message', (binding) => {
 })
 
 describe.each(BINDINGS)('$name: a message to a task that there is', (binding) => {
-  /** Asks once, and says what it was told. */
+  /** Asks once, and repeats the answer. */
   const asking = async (run: Run): Promise<string> => {
     const answer = await run.requireInput('Which?')
     return `You said ${answer.parts.map(({ text }) => text).join('')}`

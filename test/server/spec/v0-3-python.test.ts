@@ -114,9 +114,9 @@ describe('an error over HTTP+JSON has the type of', () => {
 describe('a body with the names of the proto', () => {
   // MessageToDict(…, preserving_proto_field_name=True) prints these.
   test('is a message', async () => {
-    let heard: unknown
+    let received: unknown
     const execute: Execute = (run) => {
-      heard = run.message
+      received = run.message
     }
     const { handler, tasks } = agent(execute)
     const metadata = { user_id: 'u-1', nested: { task_id: 'kept' } }
@@ -135,7 +135,7 @@ describe('a body with the names of the proto', () => {
     const response = await handler.fetch(post('/v1/message:send', { request, configuration }))
     expect(response.status).toBe(200)
     const { task } = (await response.json()) as { task: JsonObject }
-    expect(heard).toMatchObject({
+    expect(received).toMatchObject({
       messageId: 'm-1',
       contextId: 'c-1',
       parts: [
@@ -186,9 +186,9 @@ describe('a body with the names of the proto', () => {
     }
     const configuration = { push_notification: config, blocking: true }
     const sent = await handler.fetch(post('/v1/message:send', { request: said(), configuration }))
-    const told = (await sent.json()) as { task: { id: string } }
-    if (!('task' in told)) throw new Error(JSON.stringify(told))
-    const { id } = told.task
+    const answer = (await sent.json()) as { task: { id: string } }
+    if (!('task' in answer)) throw new Error(JSON.stringify(answer))
+    const { id } = answer.task
     const path = `/v1/tasks/${id}/pushNotificationConfigs`
     const shown = (configId: string) => ({
       name: `tasks/${id}/pushNotificationConfigs/${configId}`,

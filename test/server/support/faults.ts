@@ -23,7 +23,7 @@ export interface Agent {
   readonly handler: RequestHandler
   readonly tasks: TaskManager
   readonly clock: ManualClock
-  /** What `onError` was told. Whatever a test leaves in here fails it. */
+  /** What `onError` received. Whatever a test leaves in here fails it. */
   readonly errors: { readonly error: unknown; readonly context: ErrorContext }[]
   /** Answers with anything but a stream. */
   readonly call: (method: string, params?: unknown, context?: DispatchContext) => Promise<Answer>

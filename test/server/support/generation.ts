@@ -37,7 +37,7 @@ export function user(text: string, taskId?: string): JsonObject {
   }
 }
 
-export interface Told {
+export interface Answer {
   readonly status: number
   readonly result?: unknown
   readonly error?: Failure
@@ -49,14 +49,14 @@ export async function ask(
   operation: Unary,
   params: object,
   signal?: AbortSignal,
-): Promise<Told> {
+): Promise<Answer> {
   const init = { headers: SPEAKING['1.1'], ...(signal && { signal }) }
   const response = await handler.fetch(binding.request(operation, params, init))
   return { status: response.status, ...binding.unwrap((await response.json()) as JsonObject) }
 }
 
-export async function taskOf(told: Promise<Told>): Promise<Numbered> {
-  const { result, error } = await told
+export async function taskOf(answer: Promise<Answer>): Promise<Numbered> {
+  const { result, error } = await answer
   if (error !== undefined) throw new Error(JSON.stringify(error))
   const { task = result } = result as { task?: unknown }
   return task as Numbered

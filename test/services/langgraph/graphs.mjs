@@ -4,7 +4,7 @@ import { AIMessage } from '@langchain/core/messages'
 import { END, interrupt, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph'
 
 const say = (text) => ({ messages: [new AIMessage(text)] })
-const heard = (state) => state.messages.at(-1).text
+const lastText = (state) => state.messages.at(-1).text
 
 /** A graph of nodes that follow each other. */
 function sequence(nodes) {
@@ -17,7 +17,7 @@ function sequence(nodes) {
   return graph.addEdge(last, END).compile()
 }
 
-export const echo = sequence({ reply: (state) => say(`You said: ${heard(state)}`) })
+export const echo = sequence({ reply: (state) => say(`You said: ${lastText(state)}`) })
 
 /** Three updates, the second with custom data. */
 export const steps = sequence({

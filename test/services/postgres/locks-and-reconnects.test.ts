@@ -189,18 +189,18 @@ whenPostgres('postgresStore over a real server', () => {
       const { client, end } = openClient(server().url)
       const store = postgresStore(client, { schema: `listening_${name}` })
       await store.migrate()
-      const heard = new Queue<Hint>()
+      const hints = new Queue<Hint>()
       const gaps = new Queue<string>()
       const stop = await store.hints?.listen(
-        (hint) => heard.push(hint),
+        (hint) => hints.push(hint),
         () => gaps.push('gap'),
       )
       await store.hints?.publish([{ taskId: 'before', generation: 3 }])
-      expect(await heard.next()).toEqual({ taskId: 'before', generation: 3 })
+      expect(await hints.next()).toEqual({ taskId: 'before', generation: 3 })
       await server().restart()
       expect(await gaps.next()).toBe('gap')
       await store.hints?.publish([{ taskId: 'after', generation: 4 }])
-      expect(await heard.next()).toEqual({ taskId: 'after', generation: 4 })
+      expect(await hints.next()).toEqual({ taskId: 'after', generation: 4 })
       await stop?.()
       await end()
     }, 60_000)

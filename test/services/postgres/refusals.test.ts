@@ -129,11 +129,11 @@ whenPostgres('postgresStore', () => {
     await client.query(
       `BEGIN; UPDATE noting.tasks SET lease_until = 0; UPDATE noting.contents SET lease_note = '"first"'`,
     )
-    const taking = store.acquire(key, { id: 'l', ttlMs: 0, note: 'second' })
+    const acquiring = store.acquire(key, { id: 'l', ttlMs: 0, note: 'second' })
     await waiting(admin)
     await client.query('COMMIT')
     client.release()
-    expect(await taking).toEqual({ leaseId: 'l', generation: 1 })
+    expect(await acquiring).toEqual({ leaseId: 'l', generation: 1 })
     expect(await store.orphans(10)).toEqual([{ key, leaseId: 'l', note: 'second' }])
   })
 

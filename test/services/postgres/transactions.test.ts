@@ -65,7 +65,7 @@ whenPostgres('transactions', () => {
     const add = (client: TransactionClient, n: number): Promise<unknown> =>
       execute(client, `INSERT INTO ${table} VALUES (${n})`)
 
-    test('work whose lease another process acquires meanwhile is undone', async () => {
+    test('work whose lease another process has acquired is undone', async () => {
       const made = await fresh('l')
       const { result } = await transact(made, async (client) => {
         await add(client, 1)
@@ -77,7 +77,7 @@ whenPostgres('transactions', () => {
       expect(await numbers()).toEqual([])
     })
 
-    test('work on a task that changes meanwhile is undone', async () => {
+    test('work on a task that has changed is undone', async () => {
       const made = await fresh()
       const stored = await store.get('a')
       const { result, calls } = await transact(made, async (client) => {

@@ -209,14 +209,14 @@ whenRedis('a store in Redis', () => {
   })
 
   it.each(CLIENTS)(
-    'hears by $name of a gap when Redis was restarted',
+    'learns by $name of a gap when Redis was restarted',
     async ({ open }) => {
       const own = await ownRedis()
       const { store, command } = await closedAfter(open(own))
-      const heard: Hint[] = []
+      const received: Hint[] = []
       let gaps = 0
       const stop = await store.hints.listen(
-        (hint) => heard.push(hint),
+        (hint) => received.push(hint),
         () => (gaps += 1),
       )
       await command('publish', '{a2a-tasks}:hints', 'no JSON')
@@ -228,13 +228,13 @@ whenRedis('a store in Redis', () => {
         { taskId: 'c', generation: 3 },
       ]
       await store.hints.publish(hints.slice(0, 2))
-      await expect.poll(() => heard.length).toBe(2)
+      await expect.poll(() => received.length).toBe(2)
       expect(gaps).toBe(0)
       await own.restart()
       await expect.poll(() => gaps).toBeGreaterThan(0)
       await store.hints.publish(hints.slice(2))
-      await expect.poll(() => heard.length).toBe(3)
-      expect(heard).toEqual(hints)
+      await expect.poll(() => received.length).toBe(3)
+      expect(received).toEqual(hints)
       await stop()
     },
     30_000,

@@ -6,8 +6,8 @@ import type { TaskStore } from '../../../src/durable/index.js'
 import { Client, hasEnded, RefusedError, type Reading } from './client.js'
 import type { Cluster } from './cluster.js'
 
-/** What a client was told of one task. */
-interface Story {
+/** What a client has received of one task, and was acknowledged. */
+interface ClientRecord {
   taskId: string | undefined
   readonly readings: Reading[]
   /** Messages that were acknowledged: they must be in the log, once. */
@@ -24,64 +24,64 @@ export interface ChaosOptions {
 }
 
 /** Runs tasks of all kinds, and resolves to what their clients know when each has ended. */
-export async function runTasks({ isEnough, concurrency, cluster }: ChaosOptions): Promise<Story[]> {
+export async function runTasks({ isEnough, concurrency, cluster }: ChaosOptions): Promise<ClientRecord[]> {
   const client = new Client(cluster)
-  const stories: Story[] = []
+  const records: ClientRecord[] = []
   let next = 0
   const work = async (): Promise<void> => {
     while (!isEnough(next)) {
       const kind = KINDS[next++ % KINDS.length]
-      if (kind !== undefined) stories.push(await kind(client))
+      if (kind !== undefined) records.push(await kind(client))
     }
   }
   await Promise.all(Array.from({ length: concurrency }, work))
-  return stories
+  return records
 }
 
-type Kind = (client: Client) => Promise<Story>
+type Kind = (client: Client) => Promise<ClientRecord>
 
 const counting: Kind = async (client) => {
-  const story = newStory()
-  const reading = newReading(story)
+  const record = newRecord()
+  const reading = newReading(record)
   const message = toMessage(`count ${Math.floor(Math.random() * 30)}`)
   await client.read(reading, 'SendStreamingMessage', { message })
-  story.taskId = reading.taskId
-  if (story.taskId === undefined) return story
-  story.messageIds.push(message.messageId)
+  record.taskId = reading.taskId
+  if (record.taskId === undefined) return record
+  record.messageIds.push(message.messageId)
   // A second reader, from the beginning, at another replica.
-  const other = newReading(story)
-  other.taskId = story.taskId
+  const other = newReading(record)
+  other.taskId = record.taskId
   await Promise.all([follow(client, reading), follow(client, other)])
-  return story
+  return record
 }
 
 const asking: Kind = async (client) => {
-  const story = newStory()
-  await send(client, story, Math.random() < 0.5 ? 'ask' : 'turn')
-  if (story.taskId === undefined) return story
-  const reading = newReading(story)
-  reading.taskId = story.taskId
+  const record = newRecord()
+  await send(client, record, Math.random() < 0.5 ? 'ask' : 'turn')
+  if (record.taskId === undefined) return record
+  const reading = newReading(record)
+  reading.taskId = record.taskId
   const followed = follow(client, reading)
   while (!hasEnded(reading.state)) {
-    if (reading.state === 'TASK_STATE_INPUT_REQUIRED') await send(client, story, 'count 5')
+    if (reading.state === 'TASK_STATE_INPUT_REQUIRED') await send(client, record, 'count 5')
     await delay(20)
   }
   await followed
-  return story
+  return record
 }
 
 const canceling: Kind = async (client) => {
-  const story = newStory()
-  await send(client, story, 'hold', { returnImmediately: true })
-  if (story.taskId === undefined) return story
-  const reading = newReading(story)
-  reading.taskId = story.taskId
+  const record = newRecord()
+  await send(client, record, 'hold', { returnImmediately: true })
+  if (record.taskId === undefined) return record
+  const reading = newReading(record)
+  reading.taskId = record.taskId
   const followed = follow(client, reading)
   await delay(Math.random() * 50)
   while (!hasEnded(reading.state)) {
     try {
-      const canceled = await client.ask('CancelTask', { id: story.taskId })
-      story.isCanceled ||= canceled?.task.status.state === 'TASK_STATE_CANCELED'
+      const canceled = await client.ask('CancelTask', { id: record.taskId })
+      record.isCanceled ||= canceled?.task.status.state === 'TASK_STATE_CANCELED'
     } catch (error) {
       // It has ended otherwise: its replica was killed.
       if (!(error instanceof RefusedError)) throw error
@@ -89,30 +89,30 @@ const canceling: Kind = async (client) => {
     await delay(50)
   }
   await followed
-  return story
+  return record
 }
 
 const queueing: Kind = async (client) => {
-  const story = newStory()
-  await send(client, story, 'count 20', { returnImmediately: true })
-  if (story.taskId === undefined) return story
-  const reading = newReading(story)
-  reading.taskId = story.taskId
+  const record = newRecord()
+  await send(client, record, 'count 20', { returnImmediately: true })
+  if (record.taskId === undefined) return record
+  const reading = newReading(record)
+  reading.taskId = record.taskId
   const followed = follow(client, reading)
-  await send(client, story, 'count 3', { returnImmediately: true })
+  await send(client, record, 'count 3', { returnImmediately: true })
   await followed
-  return story
+  return record
 }
 
 const KINDS: readonly Kind[] = [counting, asking, canceling, queueing]
 
-function newStory(): Story {
+function newRecord(): ClientRecord {
   return { taskId: undefined, readings: [], messageIds: [], isCanceled: false }
 }
 
-function newReading(story: Story): Reading {
-  const reading: Reading = { taskId: undefined, told: [], state: undefined }
-  story.readings.push(reading)
+function newReading(record: ClientRecord): Reading {
+  const reading: Reading = { taskId: undefined, received: [], state: undefined }
+  record.readings.push(reading)
   return reading
 }
 
@@ -124,13 +124,18 @@ function toMessage(text: string, taskId?: string): Sent & Record<string, unknown
   return { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text }], ...(taskId && { taskId }) }
 }
 
-async function send(client: Client, story: Story, text: string, configuration?: object): Promise<void> {
-  const message = toMessage(text, story.taskId)
+async function send(
+  client: Client,
+  record: ClientRecord,
+  text: string,
+  configuration?: object,
+): Promise<void> {
+  const message = toMessage(text, record.taskId)
   try {
     const answer = await client.ask('SendMessage', { message, ...(configuration && { configuration }) })
     if (answer === undefined) return
-    story.taskId = answer.task.id
-    story.messageIds.push(message.messageId)
+    record.taskId = answer.task.id
+    record.messageIds.push(message.messageId)
   } catch (error) {
     // The task has ended: its replica was killed.
     if (!(error instanceof RefusedError)) throw error
@@ -146,19 +151,19 @@ async function follow(client: Client, reading: Reading): Promise<void> {
     await delay(10)
     // A stream of a terminal task is refused to a client that has received no event of it.
     const answer =
-      reading.told.length === 0 ? await client.ask('GetTask', { id }).catch(() => undefined) : undefined
+      reading.received.length === 0 ? await client.ask('GetTask', { id }).catch(() => undefined) : undefined
     if (hasEnded(answer?.task.status.state)) reading.state = answer?.task.status.state
   }
 }
 
-/** Which events streams tell. */
-const TOLD = new Set(['status', 'artifact', 'output'])
+/** The events that streams send. */
+const STREAMED = new Set(['status', 'artifact', 'output'])
 
 /** What is wrong with a task, by the log of the store and what its clients know. */
 export async function faultsOf(
   store: TaskStore,
   { id, createdAt }: TaskSnapshot<string>,
-  story?: Story,
+  record?: ClientRecord,
 ): Promise<string[]> {
   const stored = await store.get(id)
   if (stored === undefined) return [`${id}: is gone`]
@@ -180,10 +185,10 @@ export async function faultsOf(
   if (task === undefined) return [...faults, `${id}: has no log`]
   const { state } = task
   // A question that was not delivered, because its replica was killed, waits for its answer.
-  if (!isTerminal(state) && !(isInterrupted(state) && story === undefined)) say(`has not ended: ${state}`)
+  if (!isTerminal(state) && !(isInterrupted(state) && record === undefined)) say(`has not ended: ${state}`)
   const ends = log.filter((event) => event.type === 'status' && isTerminal(event.to))
   if (isTerminal(state) && (ends.length !== 1 || ends[0] !== log.at(-1))) say(`has ${ends.length} ends`)
-  for (const problem of [...numberFaults(task), ...storyFaults(log, task, story)]) say(problem)
+  for (const problem of [...numberFaults(task), ...clientFaults(log, task, record)]) say(problem)
   return faults
 }
 
@@ -198,19 +203,23 @@ function numberFaults(task: TaskSnapshot<string>): string[] {
   })
 }
 
-function storyFaults(log: readonly TaskEvent[], task: TaskSnapshot<string>, story?: Story): string[] {
-  if (story === undefined) return []
+function clientFaults(
+  log: readonly TaskEvent[],
+  task: TaskSnapshot<string>,
+  record?: ClientRecord,
+): string[] {
+  if (record === undefined) return []
   const faults: string[] = []
-  for (const messageId of story.messageIds) {
+  for (const messageId of record.messageIds) {
     const times = task.messages.filter((message) => message.messageId === messageId).length
     if (times !== 1) faults.push(`message ${messageId} is there ${times} times`)
   }
-  if (story.isCanceled && task.state !== 'canceled') faults.push(`was canceled, and is ${task.state}`)
-  for (const { told } of story.readings) {
-    const [first] = told
+  if (record.isCanceled && task.state !== 'canceled') faults.push(`was canceled, and is ${task.state}`)
+  for (const { received } of record.readings) {
+    const [first] = received
     if (first === undefined) continue
-    const expected = log.filter(({ type, generation }) => TOLD.has(type) && generation > first.id)
-    const ids = told.slice(1).map(({ id }) => id)
+    const expected = log.filter(({ type, generation }) => STREAMED.has(type) && generation > first.id)
+    const ids = received.slice(1).map(({ id }) => id)
     const wanted = expected.map(({ generation }) => generation)
     if (first.kind !== 'task') faults.push(`a stream began with ${first.kind}`)
     if (JSON.stringify(ids) !== JSON.stringify(wanted)) {

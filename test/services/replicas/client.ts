@@ -1,9 +1,9 @@
-/** A client that asks whichever replica is next, and writes down what its streams told it. */
+/** A client that asks whichever replica is next, and records what its streams send. */
 import { createParser } from 'eventsource-parser'
 import type { Cluster } from './cluster.js'
 
-/** What a stream said: each event with its id. */
-export interface Told {
+/** An event of a stream, with its id. */
+export interface ReceivedEvent {
   readonly id: number
   readonly kind: string
 }
@@ -11,8 +11,8 @@ export interface Told {
 /** One reader of a task, over as many connections as it took. */
 export interface Reading {
   taskId: string | undefined
-  readonly told: Told[]
-  /** The state in the last status that was told. */
+  readonly received: ReceivedEvent[]
+  /** The state in the last status received. */
   state: string | undefined
 }
 
@@ -62,7 +62,7 @@ export class Client {
 
   /** Reads one stream to its end, or until its connection breaks. */
   async read(reading: Reading, method: string, params: object): Promise<void> {
-    const last = reading.told.at(-1)?.id
+    const last = reading.received.at(-1)?.id
     try {
       const headers = last === undefined ? {} : { 'last-event-id': String(last) }
       const response = await this.#post(method, params, { accept: 'text/event-stream', ...headers })
@@ -99,5 +99,5 @@ function note(reading: Reading, id: string | undefined, data: string): void {
   const [kind = ''] = Object.keys(result)
   reading.taskId ??= result.task?.id ?? result.statusUpdate?.taskId
   reading.state = result.task?.status.state ?? result.statusUpdate?.status.state ?? reading.state
-  reading.told.push({ id: Number(id), kind })
+  reading.received.push({ id: Number(id), kind })
 }

@@ -48,7 +48,7 @@ export async function disturb({ name, url, end = 'SIGKILL', ...how }: Disturbanc
     }
   })()
   const isEnough = (tasks: number): boolean => how.isEnough({ tasks, kills: cluster.kills })
-  const stories = await runTasks({ isEnough, concurrency: CONCURRENCY, cluster }).finally(() => {
+  const records = await runTasks({ isEnough, concurrency: CONCURRENCY, cluster }).finally(() => {
     over.abort()
   })
   await killing
@@ -57,7 +57,7 @@ export async function disturb({ name, url, end = 'SIGKILL', ...how }: Disturbanc
     await allRecovered(store)
     await cluster.stop()
     const byTask = new Map(
-      stories.flatMap((story) => (story.taskId === undefined ? [] : [[story.taskId, story]])),
+      records.flatMap((record) => (record.taskId === undefined ? [] : [[record.taskId, record]])),
     )
     const faults: string[] = []
     const ends: Record<string, number> = {}

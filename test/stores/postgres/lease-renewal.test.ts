@@ -113,7 +113,7 @@ describe.each(CLIENTS)('over $name', ({ name, connections, over }) => {
     const onError = (error: unknown): unknown => errors.push(error)
     const tasks = new DurableTaskManager({ store, clock, leaseMs: 3_000, sweepIntervalMs: false, onError })
     const other = postgresStore(database, { schema, listen: false, now: () => clock.now() })
-    const { leased, told } = worker(tasks)
+    const { leased, calls } = worker(tasks)
     const ids = Array.from({ length: 10 }, () => leased.createTask({ skill: 'test' }).id)
     await driver.settled()
 
@@ -144,7 +144,7 @@ describe.each(CLIENTS)('over $name', ({ name, connections, over }) => {
     isOver = true
     await ending
     expect(await ended()).toBe(10)
-    expect(told).toEqual([])
+    expect(calls).toEqual([])
     expect(errors).toEqual([])
   }, 60_000)
 })

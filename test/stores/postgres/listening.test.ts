@@ -31,10 +31,10 @@ it('stops at once while it waits for a connection, and gives back the one that c
       return clients.shift() ?? Promise.reject(new Error('There are no more'))
     },
   }
-  const heard: unknown[] = []
+  const hints: unknown[] = []
   const stop = await postgresStore(pool).hints?.listen(
-    (hint) => heard.push(hint),
-    () => heard.push('gap'),
+    (hint) => hints.push(hint),
+    () => hints.push('gap'),
   )
   first.emit('end')
   await asked
@@ -42,7 +42,7 @@ it('stops at once while it waits for a connection, and gives back the one that c
   server.emit('back')
   await expect.poll(() => late.isReleased).toBe(true)
   late.emit('notification', { payload: '[["a",1]]' })
-  expect(heard).toEqual([])
+  expect(hints).toEqual([])
 })
 
 it('ends a pause as soon as there is no use in it', async () => {

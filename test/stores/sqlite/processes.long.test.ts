@@ -70,13 +70,13 @@ test(
       // The writer may be at any point of its work when the signal comes.
       const enough = 1 + Math.floor(Math.random() * 60)
       let acknowledged = 0
-      let heard = 0
+      let received = 0
       for await (const line of lines) {
         acknowledged = Number(line)
-        heard += 1
-        if (heard === enough) child.kill('SIGKILL')
+        received += 1
+        if (received === enough) child.kill('SIGKILL')
       }
-      expect(heard).toBeGreaterThanOrEqual(enough)
+      expect(received).toBeGreaterThanOrEqual(enough)
 
       const log = await readLog(store, 'killed')
       expect(log.length + 1).toBeGreaterThanOrEqual(acknowledged)

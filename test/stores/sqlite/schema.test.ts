@@ -44,7 +44,7 @@ describe('migrate()', () => {
 
     expect(connection.rows('SELECT version FROM a2a_schema')).toEqual([{ version: STEPS.length + 1 }])
     expect(connection.rows('SELECT id, color FROM a2a_tasks')).toEqual([{ id: 'task', color: null }])
-    // Opened before, and not told.
+    // Opened before, and not informed.
     expect(await store.get('task')).toEqual(kept)
     expect(await readLog(store, 'task')).toHaveLength(2)
   })

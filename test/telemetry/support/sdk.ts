@@ -114,7 +114,7 @@ export function traceOf(span: ReadableSpan): string {
   return span.spanContext().traceId
 }
 
-/** All that is told, as a text to look for secrets in. */
+/** All that is exported, as a text to look for secrets in. */
 export function textOfSpans(spans: readonly ReadableSpan[]): string {
   return JSON.stringify(
     spans.map(({ name, attributes, events, links, status }) => ({ name, attributes, events, links, status })),

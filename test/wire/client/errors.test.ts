@@ -42,7 +42,7 @@ const DATA: { readonly [C in ErrorCode]?: fc.Arbitrary<ErrorData[C]> } = {
   INTERNAL: fc.constant({}),
 }
 
-/** The others, as what their clients are told. */
+/** The others, as their clients receive them. */
 const TOLD_AS: Readonly<Record<string, ErrorCode>> = {
   INVALID_TRANSITION: 'UNSUPPORTED_OPERATION',
   TASK_TERMINAL: 'UNSUPPORTED_OPERATION',

@@ -215,8 +215,8 @@ describe('the error', () => {
 })
 
 describe('a stream', () => {
-  /** What a client is told of all that happens to a task, each time with the task as it is at the end. */
-  async function told(work: (tasks: ReturnType<typeof setup>['tasks'], id: string) => void) {
+  /** The updates that a client receives of all changes of a task, each with the task as it is at the end. */
+  async function updatesOf(work: (tasks: ReturnType<typeof setup>['tasks'], id: string) => void) {
     const { tasks, id } = taken(newTask())
     const opening = tasks.peekTask(id)
     work(tasks, id)
@@ -237,7 +237,7 @@ describe('a stream', () => {
   }
 
   test('reports each change once, and the end at its end', async () => {
-    const updates = await told((tasks, id) => {
+    const updates = await updatesOf((tasks, id) => {
       tasks.updateTask(id, { state: 'working', message: 'Reading' })
       tasks.appendArtifact(id, { artifactId: 'a', parts: [{ text: 'One ' }] })
       tasks.appendArtifact(id, { artifactId: 'a', parts: [{ text: 'two' }, { raw: 'aGk=' }] })
@@ -272,7 +272,7 @@ describe('a stream', () => {
       'half',
       null,
     ]
-    const updates = await told((tasks, id) => {
+    const updates = await updatesOf((tasks, id) => {
       tasks.updateTask(id, { state: 'working' })
       for (const progress of given) tasks.updateTask(id, { message: counted(progress) })
       tasks.cancelTask(id, { message: null })
@@ -291,7 +291,7 @@ describe('a stream', () => {
   })
 
   test('reports all that a status message has', async () => {
-    const [update] = await told((tasks, id) => {
+    const [update] = await updatesOf((tasks, id) => {
       const parts = [{ text: 'No' }, { data: { why: 'policy' } }]
       tasks.updateTask(id, { state: 'rejected', message: { role: 'agent', parts } })
     })

@@ -5,7 +5,7 @@
  */
 import type { Fetch } from '../../../runtime/fetch.js'
 import { fieldsOf } from '../../../http/json.js'
-import { A2AError, invalidParams } from '../../../core/errors.js'
+import { A2AError, invalidParams, missingPackage } from '../../../core/errors.js'
 import type { RegisteredAgent } from '../../registry/agent.js'
 
 interface RuntimeTarget {
@@ -113,11 +113,7 @@ async function loadPackage() {
   try {
     return await import('@aws-sdk/client-bedrock-agentcore')
   } catch (cause) {
-    throw new A2AError(
-      'UNSUPPORTED_OPERATION',
-      'AgentCore Runtime without endpoint.auth or authorize needs its client: npm install @aws-sdk/client-bedrock-agentcore',
-      { operation: 'InvokeAgentRuntime' },
-      { cause },
-    )
+    const needs = 'AgentCore Runtime without endpoint.auth or authorize needs its client'
+    throw missingPackage(needs, '@aws-sdk/client-bedrock-agentcore', 'InvokeAgentRuntime', cause)
   }
 }

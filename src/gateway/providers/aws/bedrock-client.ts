@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { A2AError, invalidParams } from '../../../core/errors.js'
+import { invalidParams, missingPackage } from '../../../core/errors.js'
 import type { RegisteredAgent } from '../../registry/agent.js'
 import { regionOf } from './bedrock-endpoint.js'
 
@@ -63,11 +63,7 @@ async function loadPackage() {
   try {
     return await import('@aws-sdk/client-bedrock-agent-runtime')
   } catch (cause) {
-    throw new A2AError(
-      'UNSUPPORTED_OPERATION',
-      'Agents of Bedrock need its client: npm install @aws-sdk/client-bedrock-agent-runtime',
-      { operation: 'InvokeAgent' },
-      { cause },
-    )
+    const needs = 'Agents of Bedrock need its client'
+    throw missingPackage(needs, '@aws-sdk/client-bedrock-agent-runtime', 'InvokeAgent', cause)
   }
 }

@@ -23,17 +23,29 @@ function fullText(entry: Entry): string {
     case 'status':
       return entry.message === null ? '' : statusText(entry.message)
     case 'output':
-      return typeof entry.output === 'string' ? entry.output : JSON.stringify(entry.output)
+      return outputText(entry.output)
     case 'artifact':
-      return `${entry.artifact.name ?? ''} ${textOf(entry.artifact) || JSON.stringify(entry.artifact.parts?.[0] ?? {})}`
+      return artifactText(entry.artifact)
     case 'message':
       return textOf(entry.message)
     case 'history':
-      return entry.entry.kind === 'step'
-        ? JSON.stringify(entry.entry.error ?? entry.entry.output ?? null)
-        : ''
+      return historyText(entry.entry)
     case 'snapshot':
     case 'resync':
       return entry.task.state
   }
+}
+
+type EntryOf<T extends Entry['type']> = Extract<Entry, { readonly type: T }>
+
+function outputText(output: EntryOf<'output'>['output']): string {
+  return typeof output === 'string' ? output : JSON.stringify(output)
+}
+
+function artifactText(artifact: EntryOf<'artifact'>['artifact']): string {
+  return `${artifact.name ?? ''} ${textOf(artifact) || JSON.stringify(artifact.parts?.[0] ?? {})}`
+}
+
+function historyText(entry: EntryOf<'history'>['entry']): string {
+  return entry.kind === 'step' ? JSON.stringify(entry.error ?? entry.output ?? null) : ''
 }

@@ -162,7 +162,7 @@ export function quiet(): void {
 }
 
 /**
- * A test of one row of the matrix; where the peer cannot do it, of what the client is told instead. `run` is told
+ * A test of one row of the matrix; where the peer cannot do it, of what the client receives instead. `run` gets
  * whether the peer does it in part only.
  */
 export function feature({ name }: Peer, row: Feature, run: (isPartial: boolean) => Promise<void>): void {

@@ -49,9 +49,13 @@ describe.each(PEERS)('$name behind the gateway', ({ serve }) => {
     expect(updates.filter(({ state }) => state === 'working').at(-1)).toMatchObject({
       message: { parts: [{ text: 'thinking' }] },
     })
-    const told = updates.flatMap(({ artifacts = [], chunk }) => [...artifacts, ...(chunk ? [chunk] : [])])
-    expect(told.map(({ artifactId }) => artifactId)).toEqual(['story', 'story', 'story'])
-    expect(told.flatMap(({ parts = [] }) => parts.map(({ text }) => text))).toEqual(['one ', 'two ', 'three'])
+    const output = updates.flatMap(({ artifacts = [], chunk }) => [...artifacts, ...(chunk ? [chunk] : [])])
+    expect(output.map(({ artifactId }) => artifactId)).toEqual(['story', 'story', 'story'])
+    expect(output.flatMap(({ parts = [] }) => parts.map(({ text }) => text))).toEqual([
+      'one ',
+      'two ',
+      'three',
+    ])
     expect(updates.filter(({ chunk }) => chunk !== undefined)).toHaveLength(2)
     expect(updates.at(-1)).toMatchObject({ state: 'completed', message: { parts: [{ text: 'done' }] } })
     const whole = await provider.getTask(agent, updates.at(-1)?.ref ?? {}, calling())
@@ -97,9 +101,9 @@ describe.each(PEERS)('$name behind the gateway', ({ serve }) => {
     const sent = await provider.sendTask(agent, asked('a', { message }), calling())
     const { artifacts = [] } = await follow(provider, agent, sent)
     expect(artifacts[0]?.parts).toEqual(parts)
-    const told = artifacts[1]?.parts?.[0]?.data as { metadata: unknown; messageId: string }
-    expect(told.metadata).toMatchObject({ lang: 'en', [LINEAGE]: { depth: 1 } })
-    expect(told.messageId).not.toBe('our-message')
+    const received = artifacts[1]?.parts?.[0]?.data as { metadata: unknown; messageId: string }
+    expect(received.metadata).toMatchObject({ lang: 'en', [LINEAGE]: { depth: 1 } })
+    expect(received.messageId).not.toBe('our-message')
   })
 
   it('is canceled', async () => {

@@ -152,7 +152,7 @@ describe('an agent of the HTTP protocol', () => {
   })
 
   it.each([[{ temperature: 20 }], [{ result: { temperature: 20 } }], [[1, 2]], [{ result: [{ image: 1 }] }]])(
-    'answers with data that is told as it is: %j',
+    'answers with data, which is passed on unchanged: %j',
     async (data) => {
       const { url } = await service(json(data))
       const done = await bedrockAgentCore().sendTask(at(url), hello, calling())
@@ -185,8 +185,8 @@ describe('an agent of the HTTP protocol', () => {
         { message: { role: 'assistant', content: [{ text: 'one two' }] } },
       ],
     ],
-  ])('streams %s', async (_, told) => {
-    const { url } = await service(events(...told))
+  ])('streams %s', async (_, payloads) => {
+    const { url } = await service(events(...payloads))
     expect(await collect(bedrockAgentCore().streamTask(at(url), hello, calling()))).toEqual([
       { ref: { sessionId: CONTEXT }, state: 'working' },
       { chunk: { artifactId: 'answer', parts: [{ text: 'one ' }] } },

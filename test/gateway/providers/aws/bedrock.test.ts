@@ -256,7 +256,8 @@ describe('the end of a call', () => {
 
   it('comes with leaving the stream', async () => {
     const { provider, signals } = official([chunk('a'), chunk('b')])
-    for await (const { chunk: told } of provider.streamTask(agent, asked('Hi'), calling())) if (told) break
+    for await (const { chunk: received } of provider.streamTask(agent, asked('Hi'), calling()))
+      if (received) break
     expect(signals[0]?.aborted).toBe(true)
   })
 

@@ -244,7 +244,7 @@ describe('a stream of the Responses API', () => {
       { chunk: { artifactId, parts: [{ text: 'lo' }] } },
       { ref, state: 'completed' },
     ])
-    // Who asks later is told the same result whole.
+    // Later calls return the same result whole.
     const whole = await provider.getTask(at(), ref ?? {}, calling())
     expect(whole.artifacts).toEqual([{ artifactId, parts: [{ text: 'Hello' }] }])
   })

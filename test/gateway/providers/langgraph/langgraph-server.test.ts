@@ -135,7 +135,7 @@ function throughTheGateway(): void {
     for await (const event of events) if (event.type === 'status') states.push(event.to)
     expect(states).toEqual(['canceled'])
     await other.close({ graceMs: 1 })
-    // The first process hears of it by asking.
+    // The first process learns of it by polling.
     expect((await gateway.tasks.waitFor(id)).state).toBe('canceled')
   })
 }

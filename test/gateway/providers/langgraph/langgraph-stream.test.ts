@@ -79,10 +79,10 @@ describe('a stream', () => {
       said('2', 'ond'),
       said('3', 'a tool', 'tool'),
     )
-    const told = artifactsOf(
+    const artifacts = artifactsOf(
       await all((await start(streaming(events), 'success', saidAll('second'))).updates()),
     )
-    expect(told).toEqual({ response: 'second' })
+    expect(artifacts).toEqual({ response: 'second' })
     const other = await all((await start(streaming(events), 'success', saidAll('polished'))).updates())
     expect(artifactsOf(other.slice(0, -1))).toEqual({ response: 'second' })
     expect(artifactsOf(other)).toEqual({ response: 'polished' })

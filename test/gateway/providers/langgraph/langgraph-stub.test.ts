@@ -126,7 +126,7 @@ describe('a run', () => {
     ['tasks', { tasks: Array<number>(1_000_000).fill(0) }],
     ['tasks[0].interrupts', { tasks: [{ interrupts: Array<number>(1_000_000).fill(0) }] }],
   ])(
-    'whose state has a million faults in %s is told of the first',
+    'whose state has a million faults in %s is answered with the first',
     async (path, changes) => {
       const { agent, provider } = await start({
         'GET /threads/t/runs/r': [200, { ...RUN, status: 'success' }],

@@ -3,7 +3,7 @@ import type { TaskUpdate } from '../../../../src/gateway/provider.js'
 import { fold } from '../../../../src/gateway/providers/shared/fold.js'
 import { cpuMs } from '../../../support/cpu-time.js'
 
-async function* told(times: number, ...updates: TaskUpdate[]): AsyncGenerator<TaskUpdate, undefined> {
+async function* repeated(times: number, ...updates: TaskUpdate[]): AsyncGenerator<TaskUpdate, undefined> {
   for (let time = 0; time < times; time += 1) yield* await Promise.resolve(updates)
 }
 
@@ -12,7 +12,7 @@ describe('many updates as one', () => {
     const whole = { artifactId: 'b', name: 'B', parts: [{ text: 'old' }] }
     const cited = { text: 'c', metadata: { page: 1 } }
     const folded = await fold(
-      told(
+      repeated(
         1,
         { state: 'working', message: 'Begun', artifacts: [whole] },
         { chunk: { artifactId: 'a', parts: [{ text: 'a' }] } },
@@ -34,7 +34,7 @@ describe('many updates as one', () => {
   it('may be very many that do not continue', async () => {
     const chunk = { artifactId: 'a', parts: [{ text: 'x', metadata: {} }] }
     const taken = await cpuMs(async () => {
-      const { artifacts } = await fold(told(100_000, { chunk }))
+      const { artifacts } = await fold(repeated(100_000, { chunk }))
       expect(artifacts?.[0]?.parts).toHaveLength(100_000)
     })
     expect(taken).toBeLessThan(3_000)
@@ -44,7 +44,7 @@ describe('many updates as one', () => {
     ['chunks', { chunk: { artifactId: 'a', parts: [{ text: 'x'.repeat(1_000_000) }] } }],
     ['artifacts', { artifacts: [{ parts: [{ text: 'x'.repeat(1_000_000) }] }] }],
   ])('are refused when there is no end of %s', async (_name, update) => {
-    await expect(fold(told(100, update))).rejects.toMatchObject({
+    await expect(fold(repeated(100, update))).rejects.toMatchObject({
       code: 'LIMIT_EXCEEDED',
       data: { limit: 'maxArtifactsSize', max: 67_108_864 },
     })
@@ -52,6 +52,6 @@ describe('many updates as one', () => {
 
   it('may contain one artifact again and again', async () => {
     const artifact = { artifactId: 'a', parts: [{ text: 'x'.repeat(1_000_000) }] }
-    expect(await fold(told(100, { artifacts: [artifact] }))).toEqual({ artifacts: [artifact] })
+    expect(await fold(repeated(100, { artifacts: [artifact] }))).toEqual({ artifacts: [artifact] })
   })
 })

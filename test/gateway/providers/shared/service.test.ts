@@ -1,4 +1,4 @@
-/** Requests to an agent's service, and what is told of those that fail. */
+/** Requests to an agent's service, and what is reported of those that fail. */
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { A2AError } from 'a2a-tasks'

@@ -17,7 +17,7 @@ const CARD = {
   defaultInputModes: ['application/json'],
   defaultOutputModes: ['application/json'],
 }
-/** Where the card says that the agent is, unless it was told better. */
+/** Where the card says that the agent is, unless it was given another URL. */
 const DEFAULT_URL = 'http://localhost:8000'
 
 const CARDS: Readonly<Record<Generation, object>> = {

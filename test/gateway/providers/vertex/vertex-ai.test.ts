@@ -30,7 +30,7 @@ const streamed = (steps: readonly StreamStep[], settings: Record<string, string>
   stub.stream(...steps)
   return collect(provider.streamTask(at(settings), asked('hello'), calling()))
 }
-const told = (
+const chunkTexts = (
   updates: readonly {
     readonly chunk?: { readonly parts?: readonly { text?: string | undefined }[] | undefined } | undefined
   }[],
@@ -67,7 +67,7 @@ describe('an agent of the Agent Development Kit', () => {
     const updates = await streamed(['He said "{', '\\"} ', 'and left'])
     stub.framing('lines')
     expect(updates[0]).toEqual({ ref: { sessionId: expect.any(String) as string }, state: 'working' })
-    expect(told(updates)).toEqual(['He said "{', '\\"} ', 'and left'])
+    expect(chunkTexts(updates)).toEqual(['He said "{', '\\"} ', 'and left'])
     expect(updates.at(-1)).toEqual({ state: 'completed' })
   })
 
@@ -80,7 +80,7 @@ describe('an agent of the Agent Development Kit', () => {
       adkEvent('', thinking),
       adkEvent('B', { author: 'other' }),
     ]
-    expect(told(await streamed(events))).toEqual(['Hel', 'lo', 'A', 'B'])
+    expect(chunkTexts(await streamed(events))).toEqual(['Hel', 'lo', 'A', 'B'])
     stub.stream(...events)
     expect(textsOf(await provider.sendTask(at(), asked('hello'), calling()))).toEqual(['HelloAB'])
   })

@@ -36,11 +36,11 @@ export interface PushReplicaOptions {
   readonly push?: PushOptions
   readonly manager?: Partial<DurableTaskManagerOptions>
   readonly execute?: Execute
-  /** Is told beside `errors`. */
+  /** Called for each error, beside `errors`. */
   readonly onError?: () => void
 }
 
-export interface Shop {
+export interface SharedStore {
   readonly store: TaskStore
   /** Another process. */
   readonly open: (options?: PushReplicaOptions) => PushReplica
@@ -49,7 +49,7 @@ export interface Shop {
 }
 
 /** A store, and as many processes as are opened. `wrap`: the store as the processes see it. */
-export function shop(wrap: (store: TaskStore) => TaskStore = (store) => store): Shop {
+export function sharedStore(wrap: (store: TaskStore) => TaskStore = (store) => store): SharedStore {
   const time = new ManualClock()
   const store = memoryStore({ now: () => time.now() })
   return {
@@ -121,7 +121,7 @@ export interface Registering extends PushReplicaOptions {
 /** Two processes, and a task whose webhook `a` has registered and tells. */
 export async function registered({ replies = [], version, state = 'idle', ...options }: Registering = {}) {
   const hook = await receiver(...replies)
-  const world = shop()
+  const world = sharedStore()
   const [a, b] = [world.open(options), world.open(options)]
   const id = await task(a)
   const config = await a.create(id, { url: hook.url }, version)

@@ -34,7 +34,7 @@ import {
 export interface Replica {
   readonly handler: RequestHandler<Principal, DurableTaskManager>
   readonly tasks: DurableTaskManager
-  /** What `onError` was told. */
+  /** What `onError` received. */
   readonly errors: { readonly error: unknown; readonly context: ErrorContext }[]
   readonly store: FaultyStore
 }
@@ -134,7 +134,7 @@ export class FaultyStore {
     this.#broken = methods.length === 0 ? 'all' : new Set(methods)
   }
 
-  /** From now on it hears nothing of what others do, and has to look. */
+  /** From now on it receives no hints of what others do, and has to poll. */
   deafen(): void {
     this.#isDeaf = true
   }

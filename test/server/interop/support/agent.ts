@@ -28,7 +28,7 @@ export interface Served<P extends Principal = Principal> {
   /** Where the card says that the agent is. */
   readonly url: string
   readonly handler: RequestHandler<P>
-  /** What `onError` was told. Whatever a test leaves in here fails it. */
+  /** What `onError` received. Whatever a test leaves in here fails it. */
   readonly errors: unknown[]
 }
 

@@ -1,5 +1,5 @@
 /**
- * Local task managers whose time and ids can be told in advance.
+ * Local task managers with predictable time and ids.
  *
  * @module
  */

@@ -154,7 +154,7 @@ export async function until(isSo: () => boolean | Promise<boolean>): Promise<voi
 }
 
 /** What happened, in a word each: `task working`, `artifact one`, `completed`. */
-export function storyOf(received: readonly Received[]): string[] {
+export function summariesOf(received: readonly Received[]): string[] {
   return received.map(({ body: { task, statusUpdate, artifactUpdate } }) => {
     if (task !== undefined) return `task ${stateOf(task.status)}`
     if (statusUpdate !== undefined) return stateOf(statusUpdate.status)

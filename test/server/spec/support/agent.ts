@@ -37,7 +37,7 @@ export interface TestAgent {
   readonly handler: RequestHandler
   readonly tasks: TaskManager
   readonly clock: ManualClock
-  /** What `onError` was told. */
+  /** What `onError` received. */
   readonly errors: { readonly error: unknown; readonly context: ErrorContext }[]
 }
 
@@ -50,7 +50,7 @@ export interface TestAgentOptions extends Partial<Omit<RequestHandlerOptions, 'e
   readonly tasks?: TaskManagerOptions
 }
 
-/** An agent whose time and ids can be told in advance. */
+/** An agent with predictable time and ids. */
 export function agent(
   execute: Execute,
   { tasks: taskOptions, ...options }: TestAgentOptions = {},

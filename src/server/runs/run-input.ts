@@ -1,5 +1,5 @@
 /**
- * The request that began a run, as the run shows it.
+ * The properties of a run that come from the request that began it.
  *
  * @module
  */
@@ -9,7 +9,8 @@ import { textOf } from '../../wire/text.js'
 import type { Principal } from '../caller.js'
 import type { RunContext } from './run-context.js'
 
-export class RunRequest<P extends Principal> {
+/** Stands between a run and its `QueuedMessage`: a run shows these properties, and holds no copies of them. */
+export class RunInput<P extends Principal> {
   readonly message: Message
   readonly #context: RunContext<P>
 
