@@ -156,6 +156,7 @@ export interface TurnEntry {
  * - `delegated`: the other agent's task has ended, or waits.
  * - `value`: the code received a time, a random number or an id.
  * - `change`: the code takes the new way at a change of its version.
+ * - `read`: the code read the conversation, which had this many messages.
  * - `attempt`: `execute` threw, and is called again. `step`: the failed step whose error it threw.
  * - `failure`: the task fails for good, after all attempts of `execute` or all restarts.
  * - `end`: the turn is over, and the task is not. `unread` are the ids of answers that the code has not read: they begin
@@ -187,6 +188,7 @@ export type HistoryEntry = Recorded &
     | (Asked & { readonly kind: 'delegated'; readonly result: ReadonlyJson })
     | (Asked & { readonly kind: 'value'; readonly value: string | number })
     | (Asked & { readonly kind: 'change' })
+    | { readonly kind: 'read'; readonly count: number }
     | AttemptEntry
     | FailureEntry
     | { readonly kind: 'end'; readonly unread?: readonly string[] | undefined }

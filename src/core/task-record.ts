@@ -260,7 +260,7 @@ export class TaskRecord<S extends string> {
       const before = known && { ...known, ...(known.parts && { parts: [...known.parts] }) }
       this.#rewritten ??= new Map()
       this.#rewritten.set(artifactId, before ?? null)
-    } else if (event.type === 'history' && !['attempt', 'signal'].includes(event.entry.kind)) {
+    } else if (event.type === 'history' && !['attempt', 'signal', 'read'].includes(event.entry.kind)) {
       this.#rewritten = undefined
     }
   }

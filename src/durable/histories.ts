@@ -71,7 +71,8 @@ async function withHistory<S extends string>(
     // The task may have changed since it was listed.
     const isOld = ({ generation }: TaskEvent<S>): boolean => generation <= task.generation
     const recorded = entriesOf(log).filter(isOld)
-    const isLatest = ({ entry }: HistoryRecorded): boolean => !['attempt', 'signal'].includes(entry.kind)
+    const isLatest = ({ entry }: HistoryRecorded): boolean =>
+      !['attempt', 'signal', 'read'].includes(entry.kind)
     const { generation: latest = 0 } = recorded.findLast(isLatest) ?? {}
     const written = artifactsBefore(task, { ...log, events: log.events.filter(isOld) }, latest)
     const rewritten = [...written].map(([artifactId, before = null]) => ({ artifactId, before }))

@@ -40,10 +40,12 @@ export function readPast<S extends string>(
     return { events, turn: undefined, entries: [] }
   const open = isOver ? [] : recorded
   const turn = turnOf(open[0]?.entry) ?? unmarkedTurn(events)
-  const entries = withoutOpenDelegations(replayable(open)).filter(({ entry }) => isAsked(entry))
+  const replayed = withoutOpenDelegations(replayable(open))
+  const entries = replayed.filter(({ entry }) => isAsked(entry))
   const begins = turn.continued === undefined ? beginningOf(events, turn) : open[0]?.generation
   const last = entries.at(-1)?.generation ?? begins ?? 1
-  const dropped = new Set<TaskEvent<S>>(open.filter((event) => !entries.includes(event)))
+  const shared = replayed.filter(({ entry }) => isAsked(entry) || entry.kind === 'read')
+  const dropped = new Set<TaskEvent<S>>(open.filter((event) => !shared.includes(event)))
   const isKept = (event: TaskEvent<S>, index: number): boolean => {
     if (isFromUser(event) || event === open[0]) return true
     if (event.type === 'history' && event.entry.kind === 'signal') return true
@@ -67,7 +69,7 @@ function isAskedBy<S extends string>(
 
 /** Whether the code of a turn asks for the entry. */
 function isAsked({ kind }: HistoryEntry): boolean {
-  return !['turn', 'signal', 'attempt', 'failure', 'end'].includes(kind)
+  return !['turn', 'signal', 'read', 'attempt', 'failure', 'end'].includes(kind)
 }
 
 function turnOf(entry: HistoryEntry | undefined): TurnEntry | undefined {

@@ -110,6 +110,7 @@ const ENTRIES: Readonly<Record<HistoryEntry['kind'], readonly (readonly [key: st
   wake: [['name', 'string']],
   signal: [['name', 'string']],
   wait: [['name', 'string']],
+  read: [['count', 'number']],
   received: [['name', 'string']],
   delegate: [
     ['name', 'string'],

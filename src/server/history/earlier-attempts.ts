@@ -162,7 +162,8 @@ function isContinued([first]: readonly HistoryRecorded[]): boolean {
 
 /** The generation of the last entry that the attempt after this history replays. */
 function lastReplayed(recorded: readonly HistoryRecorded[]): number {
-  return replayable(recorded).findLast(({ entry }) => entry.kind !== 'attempt')?.generation ?? 0
+  const isPassed = ({ entry }: HistoryRecorded): boolean => entry.kind !== 'attempt' && entry.kind !== 'read'
+  return replayable(recorded).findLast(isPassed)?.generation ?? 0
 }
 
 /** A turn is recorded with its first entry: what it has written before that is older. */

@@ -23,7 +23,7 @@ interface Held {
 
 /** An entry that code asks for by its kind and name. */
 export type NamedEntry = Exclude<HistoryEntry, { readonly kind: UnnamedKind }>
-type UnnamedKind = 'turn' | 'signal' | 'attempt' | 'failure' | 'end'
+type UnnamedKind = 'turn' | 'signal' | 'read' | 'attempt' | 'failure' | 'end'
 export type Kind = NamedEntry['kind']
 type EntryOf<K extends Kind> = Extract<NamedEntry, { readonly kind: K }>
 type TurnEntry = Extract<HistoryEntry, { readonly kind: 'turn' }>
@@ -66,6 +66,8 @@ export class Journal {
   #asked = 0
   readonly #onFlight: () => void
   #hasTurn: boolean
+  /** How many messages the code has read, and the position of the entry before which it did. */
+  readonly #reads: { readonly position: number; readonly count: number }[] = []
   #mismatch: A2AError<'HISTORY_MISMATCH'> | undefined
 
   /**
@@ -89,6 +91,7 @@ export class Journal {
     this.#hasTurn = history !== undefined && history.length > 0
     for (const event of history ?? []) {
       const { entry } = event
+      if (entry.kind === 'read') this.#reads.push({ position: this.#recorded.length, count: entry.count })
       if (!isNamed(entry)) continue
       this.#positions.set(keyOf(entry.kind, entry.name), this.#recorded.length)
       this.#recorded.push({ event, entry })
@@ -125,6 +128,23 @@ export class Journal {
     return `${name}#${count}`
   }
 
+  /**
+   * How many messages of the conversation the code sees. In a replay: those that it had read before the entry that comes next,
+   * and at least `first`. Then: all, which is recorded unless something is under way, whose work a replay may not call.
+   */
+  see(all: number, first: number): number {
+    const reads = this.isReplaying
+      ? this.#reads.filter(({ position }) => position <= this.#first)
+      : this.#reads
+    const known = reads.at(-1)?.count ?? first
+    if (this.isReplaying) return known
+    if (all > known && this.#inFlight + this.#asked === 0) {
+      this.#reads.push({ position: this.#recorded.length, count: all })
+      this.record({ kind: 'read', count: all })
+    }
+    return all
+  }
+
   /** Passes the entry, if the history holds it. */
   pass<K extends Kind>(kind: K, name: string): EntryOf<K> | undefined {
     const position = this.#positions.get(keyOf(kind, name)) ?? -1
@@ -140,17 +160,6 @@ export class Journal {
   take<K extends Kind>(kind: K, name: string): EntryOf<K> | undefined {
     const isNext = this.#positions.get(keyOf(kind, name)) === this.#first
     return isNext ? this.pass(kind, name) : undefined
-  }
-
-  /** The recorded value, or a new one. */
-  value<T extends string | number>(name: string, make: () => T): T {
-    const label = this.nameOf('value', name)
-    const recorded = this.pass('value', label)
-    // An earlier call of `make` returned it.
-    if (recorded !== undefined) return recorded.value as T
-    const value = make()
-    this.record({ kind: 'value', name: label, value })
-    return value
   }
 
   /**
@@ -342,7 +351,7 @@ export class Journal {
 
 /** Whether code asks for this entry. */
 function isNamed(entry: HistoryEntry): entry is NamedEntry {
-  return !['turn', 'signal', 'attempt', 'failure', 'end'].includes(entry.kind)
+  return !['turn', 'signal', 'read', 'attempt', 'failure', 'end'].includes(entry.kind)
 }
 
 function keyOf(kind: Kind, name: string): string {

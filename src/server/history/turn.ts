@@ -6,8 +6,6 @@
 import type { HistoryEntry, StepError, TurnEntry } from '../../core/events.js'
 import type { AppendArtifactOptions, ArtifactInput } from '../../core/params.js'
 import type { TaskSnapshot } from '../../core/task.js'
-import { platformRandom } from '../../runtime/crypto.js'
-import { randomId } from '../../runtime/ids.js'
 import type { ReadonlyJson } from '../../core/json-types.js'
 import { originOf, type QueuedMessage } from '../runs/message-queue.js'
 import { toContinued } from '../runs/agent-message.js'
@@ -23,12 +21,12 @@ import { delegate } from './delegations.js'
 import type { Follower } from './follower.js'
 import { beginAgain, continuedEntry } from './continuation.js'
 import { Journal } from './journal.js'
-import { requireName } from './names.js'
 import { OpenDelegations } from './open-delegations.js'
 import type { OpenTurn } from './open-turn.js'
 import { Questions, type TurnHost } from './questions.js'
 import { isCausedBy, runStep, toStepError, type StepHost } from './steps.js'
 import { runTransaction } from './transactions.js'
+import { Values } from './values.js'
 import { Waits } from './waits.js'
 
 /** What replays and records a turn. */
@@ -39,7 +37,7 @@ interface Parts<P extends Principal> {
   readonly followers: Set<Follower>
   readonly delegations: OpenDelegations
   readonly bases: ArtifactBases
-  readonly changes: Map<string, boolean>
+  readonly values: Values
 }
 
 export class Turn<P extends Principal> implements TurnMethods<P> {
@@ -146,6 +144,12 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     return followers
   }
 
+  /** The part of the conversation that the code sees. See `Run.messages`. */
+  conversation(messages: TaskSnapshot['messages']): TaskSnapshot['messages'] {
+    if (!this.isRecording) return messages
+    return this.#made.values.conversation(messages, originOf(this.#context.message))
+  }
+
   /** Removes and returns the answers that the code has not read, oldest first. */
   removeUnread(): readonly QueuedMessage<P>[] {
     return this.#parts?.questions.removeUnread() ?? []
@@ -241,23 +245,13 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
 
   readonly waitFor: Run<P>['waitFor'] = (name, options = {}) => this.#made.waits.waitFor(name, options)
 
-  readonly now = (): number => this.#made.journal.value('now', () => this.#context.settings.clock.now())
+  readonly now: Run<P>['now'] = () => this.#made.values.now()
 
-  readonly random = (): number => this.#made.journal.value('random', platformRandom)
+  readonly random: Run<P>['random'] = () => this.#made.values.random()
 
-  readonly uuid = (): string => this.#made.journal.value('uuid', randomId)
+  readonly uuid: Run<P>['uuid'] = () => this.#made.values.uuid()
 
-  readonly changed = (name: string): boolean => {
-    requireName('change', name)
-    const { changes, journal } = this.#made
-    const known = changes.get(name)
-    if (known !== undefined) return known
-    const isLive = !journal.isReplaying
-    const isNew = journal.pass('change', name) !== undefined || isLive
-    if (isLive) journal.record({ kind: 'change', name })
-    changes.set(name, isNew)
-    return isNew
-  }
+  readonly changed: Run<P>['changed'] = (name) => this.#made.values.changed(name)
 
   /**
    * The code is at its end.
@@ -338,7 +332,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
         stored: () => stored(host.task().id),
       }),
       bases: new ArtifactBases(earlier?.artifacts),
-      changes: new Map(),
+      values: new Values(journal, clock),
     }
   }
 

@@ -186,8 +186,8 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
     const { registry } = this.#host
     const { request, owner } = incoming
     if (this.tasks.peekTask(taskId) === null || request.ifGeneration !== undefined) return undefined
-    const taking = await this.tasks.take(taskId)
-    if (taking.type === 'taken') registry.runOf(taskId)?.run.adopt()
+    const acquired = await this.tasks.acquire(taskId)
+    if (acquired.type === 'acquired') registry.runOf(taskId)?.run.adopt()
     // From here on without an await: the task cannot change before the message is decided.
     const task = this.tasks.peekTask(taskId)
     if (task === null || !isOwnedBy(task, owner)) return undefined
@@ -202,7 +202,7 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
     // Starting or resuming work needs a run slot.
     if (!isWorking) registry.requireRoom(owner)
     const sent: InFlight<P> = { queued: { ...incoming, request: { ...request, message } }, policy }
-    if (!(await this.#sendHere(task, taking, sent))) {
+    if (!(await this.#sendHere(task, acquired, sent))) {
       // Another process has received the same message and stored it first, with a note that is not needed here.
       if (sent.opening !== undefined) void this.#notes.remove(task, message)
       return undefined

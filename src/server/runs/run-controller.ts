@@ -91,7 +91,9 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
   }
 
   get messages(): readonly ReadonlyMessage[] {
-    return this.#task === undefined ? [this.message] : this.task.messages
+    if (this.#task === undefined) return [this.message]
+    const { messages } = this.task
+    return this.#hasReturned || this.isTerminal ? messages : this.turn.conversation(messages)
   }
 
   get signal(): AbortSignal {

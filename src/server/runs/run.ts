@@ -104,7 +104,11 @@ export interface Run<P extends Principal = Principal> {
   readonly contextId: string
   /** The current task, frozen. Creates the task if there is none. */
   readonly task: TaskSnapshot
-  /** The conversation so far, oldest first, with {@link message} and all messages that arrived since. */
+  /**
+   * The conversation so far, oldest first, with {@link message} and all messages that arrived since. Until a turn that continues
+   * has passed its history, it has the messages that the code had read by then. Messages that code reads while a step, question
+   * or wait is under way do not count as read: read them before it, or return what you need from the step.
+   */
   readonly messages: readonly ReadonlyMessage[]
   /** The tasks that the message refers to, as far as they exist and belong to the same owner. */
   readonly referenceTasks: readonly TaskSnapshot[]

@@ -98,6 +98,28 @@ describe.each(PAIRS)('from %s to %s: the turn of a restored task', (first, secon
     expect(after.errors).toEqual([])
   })
 
+  test('shows nothing twice that it had written before it read the conversation', async () => {
+    let isFirst = true
+    let hasRead = false
+    const execute: Execute = async (run) => {
+      const answer = textOf(await run.requireInput('Which?'))
+      run.artifact({ artifactId: 'log', parts: [{ text: 'Begun. ' }] })
+      run.artifact({ artifactId: 'log', parts: [{ text: `${run.messages.length}: ` }] })
+      hasRead = true
+      if (isFirst) await new Promise<void>(() => undefined)
+      return answer
+    }
+    const before = await started(execute)
+    const id = await before.say('go')
+    await before.reaches(id, 'input-required')
+    await before.say('this', id)
+    await inTime(before, async () => hasRead && (await before.kinds(id)).includes('read'))
+    isFirst = false
+    const after = await restarted(before, execute)
+    expect(textsOf(await after.reaches(id, 'completed'))).toEqual(['Begun. 3: ', 'this'])
+    expect(after.errors).toEqual([])
+  })
+
   test('continues when it is restored again, and shows nothing twice', async () => {
     const done: string[] = []
     let stage = 1

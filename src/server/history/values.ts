@@ -1,0 +1,67 @@
+/**
+ * Values that code gets from outside, which are recorded so that a replay gets the same ones.
+ *
+ * @module
+ */
+import type { TaskSnapshot } from '../../core/task.js'
+import type { Clock } from '../../runtime/clock.js'
+import { platformRandom } from '../../runtime/crypto.js'
+import { randomId } from '../../runtime/ids.js'
+import type { Journal } from './journal.js'
+import { requireName } from './names.js'
+
+export class Values {
+  readonly #journal: Journal
+  readonly #clock: Clock
+  readonly #changes = new Map<string, boolean>()
+
+  constructor(journal: Journal, clock: Clock) {
+    this.#journal = journal
+    this.#clock = clock
+  }
+
+  now(): number {
+    return this.#value('now', () => this.#clock.now())
+  }
+
+  random(): number {
+    return this.#value('random', platformRandom)
+  }
+
+  uuid(): string {
+    return this.#value('uuid', randomId)
+  }
+
+  changed(name: string): boolean {
+    requireName('change', name)
+    const known = this.#changes.get(name)
+    if (known !== undefined) return known
+    const isLive = !this.#journal.isReplaying
+    const isNew = this.#journal.pass('change', name) !== undefined || isLive
+    if (isLive) this.#journal.record({ kind: 'change', name })
+    this.#changes.set(name, isNew)
+    return isNew
+  }
+
+  /** The part of the conversation that the code sees, of a turn that began with the user's message `origin`. */
+  conversation(messages: TaskSnapshot['messages'], origin: string): TaskSnapshot['messages'] {
+    const begun = messages.findIndex(({ role, messageId }) => role === 'user' && messageId === origin)
+    try {
+      const count = this.#journal.see(messages.length, begun + 1)
+      return count < messages.length ? messages.slice(0, count) : messages
+    } catch {
+      // The task has ended, or was lost.
+      return messages
+    }
+  }
+
+  #value<T extends string | number>(name: string, make: () => T): T {
+    const label = this.#journal.nameOf('value', name)
+    const recorded = this.#journal.pass('value', label)
+    // An earlier call of `make` returned it.
+    if (recorded !== undefined) return recorded.value as T
+    const value = make()
+    this.#journal.record({ kind: 'value', name: label, value })
+    return value
+  }
+}
