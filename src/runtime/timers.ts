@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { onAbort } from './abort.js'
 import { keepAliveClock, MAX_DELAY_MS, type Clock } from './clock.js'
 
 /**
@@ -12,17 +13,19 @@ import { keepAliveClock, MAX_DELAY_MS, type Clock } from './clock.js'
  */
 export function sleep(delayMs: number, signal?: AbortSignal, clock: Clock = keepAliveClock): Promise<void> {
   return new Promise((resolve) => {
-    const end = (): void => {
-      signal?.removeEventListener('abort', onAbort)
-      resolve()
-    }
-    const onAbort = (): void => {
+    let stop = (): void => {}
+    const cancel = clock.schedule(
+      () => {
+        stop()
+        resolve()
+      },
+      Math.min(delayMs, MAX_DELAY_MS),
+    )
+    if (signal === undefined) return
+    stop = onAbort(signal, () => {
       cancel()
-      end()
-    }
-    const cancel = clock.schedule(end, Math.min(delayMs, MAX_DELAY_MS))
-    signal?.addEventListener('abort', onAbort)
-    if (signal?.aborted) onAbort()
+      resolve()
+    })
   })
 }
 

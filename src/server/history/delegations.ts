@@ -7,7 +7,7 @@ import { isTaskEnd } from '../../core/errors.js'
 import { copyJson } from '../../core/json.js'
 import { isTerminal } from '../../core/lifecycle.js'
 import type { DeepReadonly, Part, TaskSnapshot } from '../../core/task.js'
-import { observed } from '../../runtime/abort.js'
+import { observed, onAbort } from '../../runtime/abort.js'
 import { readOptions, requireBoolean, requireFunctions, requireMethods } from '../../runtime/options.js'
 import { agentIdOf, withLineage, type Lineage, type LineageSource } from '../../core/lineage/mark.js'
 import { Follower, type DelegationHandle, type FollowerOutcome, type Leg, type Runner } from './follower.js'
@@ -202,13 +202,10 @@ async function runLeg(
  */
 function endWith(follower: Follower, host: DelegationHost, id: string): () => void {
   const signal = host.signal()
-  const onAbort = (): void => {
+  return onAbort(signal, () => {
     if (hasEnded(host, id, signal)) follower.cancel(signal.reason)
     else follower.stop(signal.reason)
-  }
-  signal.addEventListener('abort', onAbort)
-  if (signal.aborted) onAbort()
-  return () => signal.removeEventListener('abort', onAbort)
+  })
 }
 
 /** Whether the task has ended, and not only this process has let go of it. */

@@ -74,7 +74,9 @@ export class Waits {
 
   /** The time at which the first wait is over, in ms; `Infinity` where none is open, or all are for signals. */
   get dueAt(): number {
-    return Math.min(...[...this.#open].map(({ dueAt }) => dueAt))
+    let first = Infinity
+    for (const { dueAt } of this.#open) first = Math.min(first, dueAt)
+    return first
   }
 
   /** The names of the signals that the code waits for. */

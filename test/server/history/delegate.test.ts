@@ -19,6 +19,46 @@ describe('a delegation', () => {
     expect(kinds).toEqual(['turn', 'delegate', 'handle', 'delegated'])
   })
 
+  test('is one of many in parallel without a warning', async () => {
+    const { client, received } = await child((run) => run.text)
+    const { a } = replicas(async (run) => {
+      const each = (n: number): Promise<DelegationResult> => run.delegate('book', client, `${n}`)
+      const results = await Promise.all(Array.from({ length: 12 }, (_, n) => each(n)))
+      return results.map(({ text }) => text).join()
+    })
+    const { id } = await begin(a, 'go')
+    await until(async () => (await stateAt(a, id)) === 'completed')
+    expect(await resultOf(a, id)).toEqual(['0,1,2,3,4,5,6,7,8,9,10,11'])
+    expect(received).toHaveLength(12)
+  })
+
+  test.each([
+    ['message', 100, []],
+    ['task', 350, ['canceled']],
+    ['result', 600, ['completed']],
+  ])('whose %s the history has no room for rejects', async (_, maxHistoryBytes, states) => {
+    const airline = await child(async (run) => {
+      run.start()
+      if (states.includes('completed')) return 'x'.repeat(500)
+      return await new Promise<never>(() => undefined)
+    })
+    const { a } = replicas(
+      async (run) => {
+        const result = run.delegate('book', airline.client, 'Lisbon')
+        return await result.then(
+          ({ text }) => text,
+          (error: unknown) => (error as Error).name,
+        )
+      },
+      { limits: { maxHistoryBytes } },
+    )
+    const { id } = await begin(a, 'go')
+    await until(async () => (await stateAt(a, id)) === 'completed')
+    expect(await resultOf(a, id)).toEqual(['LimitExceededError'])
+    await until(() => airline.tasks.listTasks().every(({ state }) => states.includes(state)))
+    expect(airline.tasks.listTasks()).toHaveLength(states.length)
+  })
+
   test('continues in another process, and sends nothing twice', async () => {
     let finish: (text: string) => void = () => {}
     const work = new Promise<string>((resolve) => (finish = resolve))

@@ -70,6 +70,30 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     expect((await kinds(id)).filter((kind) => kind === 'step').length).toBeLessThanOrEqual(3)
   })
 
+  // The test fails on warnings, such as that of Node for more than ten listeners of one signal.
+  test('steps and their pauses in parallel, as many as the limit allows, cause no warning', async () => {
+    const { say, reaches } = await agent(
+      open,
+      async (run) => {
+        const failed = new Set<number>()
+        const once = (n: number): number => {
+          if (failed.has(n)) return n
+          failed.add(n)
+          throw new Error('Once')
+        }
+        const numbers = Array.from({ length: 30 }, (__, n) => n)
+        const options = { retry: { backoff: { initialMs: 5 } } }
+        const all = numbers.map((n) => run.step('s', () => once(n), options))
+        return (await Promise.all([...all, ...numbers.map(() => run.sleep('p', { ms: 5 }))])).join('')
+      },
+      { limits: { maxSteps: 30 } },
+    )
+    const id = await say('go')
+    expect(textsOf(await reaches(id, 'completed'))).toEqual([
+      Array.from({ length: 30 }, (__, n) => n).join(''),
+    ])
+  })
+
   test('another turn of the task has as many again', async () => {
     const { say, reaches } = await agent(
       open,
