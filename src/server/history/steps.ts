@@ -9,7 +9,6 @@ import type { ReadonlyJson } from '../../core/json-types.js'
 import type { Artifact, DeepReadonly } from '../../core/task.js'
 import { observed, raceAbort } from '../../runtime/abort.js'
 import { withKeepAlive, type Clock } from '../../runtime/clock.js'
-import { describe } from '../../runtime/describe.js'
 import { readOptions, requireDelay, requireFunction } from '../../runtime/options.js'
 import { sleep } from '../../runtime/timers.js'
 import { A2AError } from '../../core/errors.js'
@@ -18,6 +17,7 @@ import type { StepFollower } from '../observers.js'
 import { toRetrySettings, type RetryOptions, type RetrySettings } from '../retry.js'
 import type { Journal } from './journal.js'
 import { requireName } from './names.js'
+import { toError, toStepError } from './step-errors.js'
 
 /** The work of a transaction, with the client of the store. */
 export interface TransactionWork<T, C> {
@@ -76,9 +76,6 @@ export type Transact = (
 ) => Promise<HistoryEntry>
 
 const OPTION_KEYS = ['retry', 'timeoutMs']
-/** In UTF-16 units. A unit is at most 3 bytes of UTF-8, or 6 of JSON. */
-const MAX_NAME = 100
-const MAX_MESSAGE = 2_000
 
 interface Settings {
   readonly retry: RetrySettings | undefined
@@ -265,41 +262,8 @@ export function readOutput(
   return read
 }
 
-/** What is stored of an error: the beginnings of its name and its message. */
-export function toStepError(error: unknown): StepError {
-  const { name, message } = error instanceof Error ? error : { name: 'Error', message: error }
-  return { name: beginningOf(name, MAX_NAME), message: beginningOf(message, MAX_MESSAGE) }
-}
-
-/** As text that every store takes. */
-function beginningOf(value: unknown, max: number): string {
-  const text = toText(value)
-  const beginning = text.length > max ? `${text.slice(0, max - 1)}…` : text
-  return beginning.replaceAll('\0', '\ufffd').replace(/\p{Surrogate}/gu, '\ufffd')
-}
-
-function toText(value: unknown): string {
-  try {
-    return String(value)
-  } catch {
-    return describe(value)
-  }
-}
-
-function toError({ name, message }: StepError): Error {
-  return Object.assign(new Error(message), { name })
-}
-
 function toSettings(options: StepOptions, method: string): Settings {
   const { retry, timeoutMs } = readOptions(options, OPTION_KEYS, method)
   if (timeoutMs !== undefined) requireDelay('timeoutMs', timeoutMs)
   return { retry: toRetrySettings(retry, method), timeoutMs }
-}
-
-/** Whether `cause` is the error, or one that it names as its cause. */
-export function isCausedBy(error: unknown, cause: unknown): boolean {
-  for (let each = error; each !== undefined; each = each instanceof Error ? each.cause : undefined) {
-    if (each === cause) return true
-  }
-  return false
 }

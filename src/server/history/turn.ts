@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { HistoryEntry, StepError, TurnEntry } from '../../core/events.js'
+import type { HistoryEntry, TurnEntry } from '../../core/events.js'
 import type { AppendArtifactOptions, ArtifactInput } from '../../core/params.js'
 import type { TaskSnapshot } from '../../core/task.js'
 import { platformRandom } from '../../runtime/crypto.js'
@@ -26,7 +26,8 @@ import { Journal } from './journal.js'
 import { OpenDelegations } from './open-delegations.js'
 import type { OpenTurn } from './open-turn.js'
 import { Questions, type TurnHost } from './questions.js'
-import { isCausedBy, runStep, toStepError, type StepHost } from './steps.js'
+import { causeOf, type FailedStep } from './step-errors.js'
+import { runStep, type StepHost } from './steps.js'
 import { runTransaction } from './transactions.js'
 import { Waits } from './waits.js'
 
@@ -52,7 +53,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
   /** Ids of artifacts that a later attempt makes again. */
   #ids: Iterator<string, never> | undefined
   /** The latest error of a failed step. */
-  #failed: { readonly step: string; readonly error: unknown } | undefined
+  #failed: FailedStep | undefined
 
   constructor(context: RunContext<P>, host: TurnHost) {
     this.#context = context
@@ -268,12 +269,17 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
 
   /** The entries for code that threw `error`, and is not called again. */
   failureEntries(count: number, error: unknown): readonly HistoryEntry[] {
-    return this.#made.journal.entriesFor({ kind: 'failure', reason: 'error', count, ...this.#cause(error) })
+    return this.#made.journal.entriesFor({
+      kind: 'failure',
+      reason: 'error',
+      count,
+      ...causeOf(error, this.#failed),
+    })
   }
 
   /** The code threw `error`, and is called again. */
   recordAttempt(number: number, error: unknown): void {
-    this.#made.journal.record({ kind: 'attempt', number, ...this.#cause(error) })
+    this.#made.journal.record({ kind: 'attempt', number, ...causeOf(error, this.#failed) })
   }
 
   /** The turn is over, and the task is not: the next message begins another turn. */
@@ -348,12 +354,6 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
   #onWaiting(): void {
     this.#isIdle = this.isIdle
     this.#context.onWaiting(this.#isIdle)
-  }
-
-  #cause(error: unknown): { readonly error: StepError; readonly step?: string } {
-    const failed = this.#failed
-    const isStep = failed !== undefined && isCausedBy(error, failed.error)
-    return { error: toStepError(error), ...(isStep && { step: failed.step }) }
   }
 
   #stepHost(): StepHost {

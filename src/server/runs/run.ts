@@ -186,8 +186,9 @@ export interface Run<P extends Principal = Principal> {
    * would not match when the turn continues.
    *
    * @returns A copy of the output, which must be JSON or `undefined`.
-   * @throws What `work` throws after its last attempt; from the history, an `Error` with the beginnings of its
-   *   `name` (100 characters) and its `message` (2,000).
+   * @throws What `work` throws after its last attempt. From the history, an error with the beginnings of its `name` (100
+   *   characters) and its `message` (2,000), and with its `code`, if that is a text or a number. An `A2AError` is one again,
+   *   with its `data`, if these have at most 8 KiB.
    *   {@link A2AError} `HISTORY_MISMATCH`; `LIMIT_EXCEEDED` for an output over `limits.maxStepBytes`, a step
    *   beyond `limits.maxSteps` or a history beyond `limits.maxHistoryBytes`; `INVALID_PARAMS` for one
    *   that is not JSON; `REQUEST_TIMED_OUT` after `timeoutMs`; the signal's reason.
