@@ -23,6 +23,7 @@ import { delegate } from './delegations.js'
 import type { Follower } from './follower.js'
 import { beginAgain, continuedEntry } from './continuation.js'
 import { Journal } from './journal.js'
+import { stepKey } from './names.js'
 import { OpenDelegations } from './open-delegations.js'
 import type { OpenTurn } from './open-turn.js'
 import { Questions, type TurnHost } from './questions.js'
@@ -52,6 +53,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
   #firstId: string | undefined
   /** Ids of artifacts that a later attempt makes again. */
   #ids: Iterator<string, never> | undefined
+  #hasRecorded = false
   /** The latest error of a failed step. */
   #failed: FailedStep | undefined
 
@@ -269,12 +271,8 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
 
   /** The entries for code that threw `error`, and is not called again. */
   failureEntries(count: number, error: unknown): readonly HistoryEntry[] {
-    return this.#made.journal.entriesFor({
-      kind: 'failure',
-      reason: 'error',
-      count,
-      ...causeOf(error, this.#failed),
-    })
+    const cause = causeOf(error, this.#failed)
+    return this.#made.journal.entriesFor({ kind: 'failure', reason: 'error', count, ...cause })
   }
 
   /** The code threw `error`, and is called again. */
@@ -310,8 +308,12 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     const { message, note, earlier, tasks, settings, marks, stored } = this.#context
     const { clock } = settings
     const record = (entries: readonly HistoryEntry[]): void => {
-      const { id } = host.task()
-      host.change(() => tasks.recordHistory?.(id, entries))
+      const task = host.task()
+      const isFirst = !this.#hasRecorded && task.peek()?.state === 'submitted'
+      this.#hasRecorded = true
+      // In one change: a quick first step costs no other commit.
+      if (isFirst) host.move('working', entries)
+      else host.change(() => tasks.recordHistory?.(task.id, entries))
     }
     const journal = new Journal(
       () => host.task().id,
@@ -376,15 +378,10 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     }
   }
 
-  /** Keys of later turns have the place of their message, and those of continued ones the round. Ids may have slashes. */
   #keyOf(taskId: string, label: string): string {
-    const origin = originOf(this.#context.message)
     const messages = this.#host.task().peek()?.messages ?? []
-    const place = messages.findIndex(({ role, messageId }) => role === 'user' && messageId === origin)
-    const { round } = this.#begun?.continued ?? {}
-    const key = `${encodeURIComponent(taskId)}/${label}`
-    if (round !== undefined) return `${key}@${place}.${round}`
-    return place > 0 ? `${key}@${place}` : key
+    const origin = originOf(this.#context.message)
+    return stepKey(taskId, label, { messages, origin, round: this.#begun?.continued?.round })
   }
 
   #value<T extends string | number>(name: string, make: () => T): T {

@@ -142,8 +142,8 @@ export interface Run<P extends Principal = Principal> {
   readonly history: (options?: ConversationOptions) => Promise<ConversationPage>
 
   /**
-   * Moves the task to `working`. Idempotent. {@link update} and {@link artifact} do it by themselves. An open question is
-   * dropped: its promise rejects with `WAIT_ABORTED`.
+   * Moves the task to `working`. Idempotent. {@link update} and {@link artifact} do it by themselves, and so does a run that
+   * waits for a step or other work. An open question is dropped: its promise rejects with `WAIT_ABORTED`.
    */
   readonly start: () => void
   /** Reports progress as the task's status message. It does not join the conversation. */
