@@ -8,9 +8,8 @@ import type { HistoryEntry, StepError } from '../../core/events.js'
 import type { ReadonlyJson } from '../../core/json-types.js'
 import type { Artifact, DeepReadonly } from '../../core/task.js'
 import { observed, raceAbort } from '../../runtime/abort.js'
-import { withKeepAlive, type Clock } from '../../runtime/clock.js'
+import type { Clock } from '../../runtime/clock.js'
 import { readOptions, requireDelay, requireFunction } from '../../runtime/options.js'
-import { sleep } from '../../runtime/timers.js'
 import { A2AError } from '../../core/errors.js'
 import type { Nothing } from '../nothing.js'
 import type { StepFollower } from '../observers.js'
@@ -54,6 +53,10 @@ export interface StepHost {
   readonly clock: Clock
   readonly maxStepBytes: number
   readonly maxDepth: number
+  /** @throws Once the run is over. */
+  readonly requireRunning: () => void
+  /** Resolves after `ms`, or when the run is over. */
+  readonly pause: (ms: number) => Promise<void>
   /** The key of a step. Creates the task first where there is none. */
   readonly key: (label: string) => string
   readonly signal: () => AbortSignal
@@ -131,6 +134,7 @@ export async function runRecorded<T extends StepOutput>(
   const { retry, timeoutMs } = toSettings(options, method)
   const { journal } = run
   const label = journal.nameOf('step', name)
+  run.requireRunning()
   const key = run.key(label)
   const recorded = await journal.next('step', label)
   const follower = run.observe(label, recorded !== undefined)
@@ -193,7 +197,8 @@ async function attempts<T>(
       run.onFailed(label, failure)
       throw failure
     }
-    await sleep(retry.pauseMs(count), signal, withKeepAlive(run.clock))
+    await run.pause(retry.pauseMs(count))
+    run.requireRunning()
     run.restoreArtifacts(before)
   }
 }

@@ -308,6 +308,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     const { message, note, earlier, tasks, settings, marks, stored } = this.#context
     const { clock } = settings
     const record = (entries: readonly HistoryEntry[]): void => {
+      host.requireRunning()
       const task = host.task()
       const isFirst = !this.#hasRecorded && task.peek()?.state === 'submitted'
       this.#hasRecorded = true
@@ -360,7 +361,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
 
   #stepHost(): StepHost {
     const { settings, stored, tasks, onStep } = this.#context
-    const { task, signal } = this.#host
+    const { task, signal, requireRunning } = this.#host
     const { transact } = tasks
     const artifacts: StepHost['artifacts'] = () => task().peek()?.artifacts ?? []
     return {
@@ -368,6 +369,8 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
       clock: settings.clock,
       ...settings.limits,
       key: (label) => this.#keyOf(this.#begun?.key ?? task().id, label),
+      requireRunning,
+      pause: (ms) => this.#made.waits.pause(ms),
       signal,
       artifacts,
       restoreArtifacts: (before) => this.#made.bases.restore(before, artifacts()),

@@ -69,7 +69,11 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
         say === undefined
           ? this.#move(state, undefined, entries)
           : this.#moveWithMessage(state, say, entries),
-      work: () => void this.#requireWorking(),
+      requireRunning: () => this.#task?.requireRunning(this.#abortReason),
+      work: () => {
+        this.#task?.requireRunning(this.#abortReason)
+        this.#requireWorking()
+      },
       change: (change) => this.#change(change),
     })
   }

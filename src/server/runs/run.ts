@@ -91,7 +91,8 @@ export interface ArtifactOptions {
  *
  * Each method applies its change before it returns, and open streams receive it; over a `DurableTaskManager` changes are
  * stored afterwards, in their order. When the task is canceled, times out or expires, `signal` aborts, and every method
- * that changes the task throws the signal's reason. The methods do not use `this`: `const { artifact } = run` works.
+ * that changes the task throws the signal's reason. After the executor has returned, a method that records something rejects
+ * with `TASK_TERMINAL` or `LEASE_LOST`, and does no work. The methods do not use `this`: `const { artifact } = run` works.
  */
 export interface Run<P extends Principal = Principal> {
   /** The message that began this run. */
