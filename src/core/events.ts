@@ -63,6 +63,10 @@ export interface StepError {
   readonly name: string
   /** At most 2,000 characters: the beginning of a longer one. */
   readonly message: string
+  /** The `code` of the error, such as `'ECONNRESET'`. A text has at most 100 characters. */
+  readonly code?: string | number | undefined
+  /** The `data` of an `A2AError`, of at most 8 KiB. */
+  readonly data?: ReadonlyJson | undefined
 }
 
 /** The properties of every entry. */

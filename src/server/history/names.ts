@@ -1,8 +1,9 @@
 /**
- * Names that code gives to entries of the history.
+ * Names that code gives to entries of the history, and keys made of them.
  *
  * @module
  */
+import type { Message } from '../../core/task.js'
 import { describe } from '../../runtime/describe.js'
 
 const MAX_NAME = 200
@@ -18,4 +19,20 @@ export function requireName(subject: string, name: unknown, example?: string): v
   throw new TypeError(
     `The name of a ${subject} must be a text of 1 to ${MAX_NAME} characters, got ${got}${use}`,
   )
+}
+
+/** The place of a turn in its task. */
+interface TurnPlace {
+  readonly messages: readonly Pick<Message, 'role' | 'messageId'>[]
+  /** The id of the user's message that the turn began with. */
+  readonly origin: string
+  readonly round: number | undefined
+}
+
+/** Keys of later turns have the place of their message, and those of continued ones the round. Ids may have slashes. */
+export function stepKey(taskId: string, label: string, { messages, origin, round }: TurnPlace): string {
+  const place = messages.findIndex(({ role, messageId }) => role === 'user' && messageId === origin)
+  const key = `${encodeURIComponent(taskId)}/${label}`
+  if (round !== undefined) return `${key}@${place}.${round}`
+  return place > 0 ? `${key}@${place}` : key
 }

@@ -27,7 +27,9 @@ export interface TurnHost {
   readonly signal: () => AbortSignal
   /** Moves the task, with `say` as a message of the conversation, in one change with the entries. */
   readonly move: (state: TaskState, entries: readonly HistoryEntry[], say?: Say) => void
-  /** Creates the task where there is none, and moves it to `working` unless it waits for the user. */
+  /** @throws Once the run is over, whose code can record nothing more. */
+  readonly requireRunning: () => void
+  /** As {@link requireRunning}. Creates the task where there is none, and moves it to `working` unless it waits for the user. */
   readonly work: () => void
   /** Runs a change of the task. Throws the reason for which the run was ended in place of the error that results from it. */
   readonly change: (change: () => void) => void

@@ -8,16 +8,15 @@ import type { HistoryEntry, StepError } from '../../core/events.js'
 import type { ReadonlyJson } from '../../core/json-types.js'
 import type { Artifact, DeepReadonly } from '../../core/task.js'
 import { observed, raceAbort } from '../../runtime/abort.js'
-import { withKeepAlive, type Clock } from '../../runtime/clock.js'
-import { describe } from '../../runtime/describe.js'
+import type { Clock } from '../../runtime/clock.js'
 import { readOptions, requireDelay, requireFunction } from '../../runtime/options.js'
-import { sleep } from '../../runtime/timers.js'
 import { A2AError } from '../../core/errors.js'
 import type { Nothing } from '../nothing.js'
 import type { StepFollower } from '../observers.js'
 import { toRetrySettings, type RetryOptions, type RetrySettings } from '../retry.js'
 import type { Journal } from './journal.js'
 import { requireName } from './names.js'
+import { toError, toStepError } from './step-errors.js'
 
 /** The work of a transaction, with the client of the store. */
 export interface TransactionWork<T, C> {
@@ -39,7 +38,10 @@ export interface StepContext {
 
 /** Options of `run.step`. */
 export interface StepOptions {
-  /** When and how often a step that throws is tried again. Default is one attempt. */
+  /**
+   * When and how often a step that throws is tried again. Default is one attempt. If the process dies, the next one begins
+   * with the first attempt at once.
+   */
   readonly retry?: RetryOptions | undefined
   /** The time limit of each attempt, in ms. Default is no limit. */
   readonly timeoutMs?: number | undefined
@@ -54,9 +56,14 @@ export interface StepHost {
   readonly clock: Clock
   readonly maxStepBytes: number
   readonly maxDepth: number
+  /** @throws Once the run is over. */
+  readonly requireRunning: () => void
+  /** Resolves after `ms`, or when the run is over. */
+  readonly pause: (ms: number) => Promise<void>
   /** The key of a step. Creates the task first where there is none. */
   readonly key: (label: string) => string
   readonly signal: () => AbortSignal
+  /** The artifacts as the next writes continue them. */
   readonly artifacts: () => readonly DeepReadonly<Artifact>[]
   /** The next writes replace what was written since `before`. */
   readonly restoreArtifacts: (before: readonly DeepReadonly<Artifact>[]) => void
@@ -76,9 +83,6 @@ export type Transact = (
 ) => Promise<HistoryEntry>
 
 const OPTION_KEYS = ['retry', 'timeoutMs']
-/** In UTF-16 units. A unit is at most 3 bytes of UTF-8, or 6 of JSON. */
-const MAX_NAME = 100
-const MAX_MESSAGE = 2_000
 
 interface Settings {
   readonly retry: RetrySettings | undefined
@@ -134,6 +138,7 @@ export async function runRecorded<T extends StepOutput>(
   const { retry, timeoutMs } = toSettings(options, method)
   const { journal } = run
   const label = journal.nameOf('step', name)
+  run.requireRunning()
   const key = run.key(label)
   const recorded = await journal.next('step', label)
   const follower = run.observe(label, recorded !== undefined)
@@ -196,7 +201,8 @@ async function attempts<T>(
       run.onFailed(label, failure)
       throw failure
     }
-    await sleep(retry.pauseMs(count), signal, withKeepAlive(run.clock))
+    await run.pause(retry.pauseMs(count))
+    run.requireRunning()
     run.restoreArtifacts(before)
   }
 }
@@ -265,41 +271,8 @@ export function readOutput(
   return read
 }
 
-/** What is stored of an error: the beginnings of its name and its message. */
-export function toStepError(error: unknown): StepError {
-  const { name, message } = error instanceof Error ? error : { name: 'Error', message: error }
-  return { name: beginningOf(name, MAX_NAME), message: beginningOf(message, MAX_MESSAGE) }
-}
-
-/** As text that every store takes. */
-function beginningOf(value: unknown, max: number): string {
-  const text = toText(value)
-  const beginning = text.length > max ? `${text.slice(0, max - 1)}…` : text
-  return beginning.replaceAll('\0', '\ufffd').replace(/\p{Surrogate}/gu, '\ufffd')
-}
-
-function toText(value: unknown): string {
-  try {
-    return String(value)
-  } catch {
-    return describe(value)
-  }
-}
-
-function toError({ name, message }: StepError): Error {
-  return Object.assign(new Error(message), { name })
-}
-
 function toSettings(options: StepOptions, method: string): Settings {
   const { retry, timeoutMs } = readOptions(options, OPTION_KEYS, method)
   if (timeoutMs !== undefined) requireDelay('timeoutMs', timeoutMs)
   return { retry: toRetrySettings(retry, method), timeoutMs }
-}
-
-/** Whether `cause` is the error, or one that it names as its cause. */
-export function isCausedBy(error: unknown, cause: unknown): boolean {
-  for (let each = error; each !== undefined; each = each instanceof Error ? each.cause : undefined) {
-    if (each === cause) return true
-  }
-  return false
 }

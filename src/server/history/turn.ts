@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { HistoryEntry, StepError, TurnEntry } from '../../core/events.js'
+import type { HistoryEntry, TurnEntry } from '../../core/events.js'
 import type { AppendArtifactOptions, ArtifactInput } from '../../core/params.js'
 import type { TaskSnapshot } from '../../core/task.js'
 import type { ReadonlyJson } from '../../core/json-types.js'
@@ -21,10 +21,12 @@ import { delegate } from './delegations.js'
 import type { Follower } from './follower.js'
 import { beginAgain, continuedEntry } from './continuation.js'
 import { Journal } from './journal.js'
+import { stepKey } from './names.js'
 import { OpenDelegations } from './open-delegations.js'
 import type { OpenTurn } from './open-turn.js'
 import { Questions, type TurnHost } from './questions.js'
-import { isCausedBy, runStep, toStepError, type StepHost } from './steps.js'
+import { causeOf, type FailedStep } from './step-errors.js'
+import { runStep, type StepHost } from './steps.js'
 import { runTransaction } from './transactions.js'
 import { Values } from './values.js'
 import { Waits } from './waits.js'
@@ -50,8 +52,9 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
   #firstId: string | undefined
   /** Ids of artifacts that a later attempt makes again. */
   #ids: Iterator<string, never> | undefined
+  #hasRecorded = false
   /** The latest error of a failed step. */
-  #failed: { readonly step: string; readonly error: unknown } | undefined
+  #failed: FailedStep | undefined
 
   constructor(context: RunContext<P>, host: TurnHost) {
     this.#context = context
@@ -264,12 +267,13 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
 
   /** The entries for code that threw `error`, and is not called again. */
   failureEntries(count: number, error: unknown): readonly HistoryEntry[] {
-    return this.#made.journal.entriesFor({ kind: 'failure', reason: 'error', count, ...this.#cause(error) })
+    const cause = causeOf(error, this.#failed)
+    return this.#made.journal.entriesFor({ kind: 'failure', reason: 'error', count, ...cause })
   }
 
   /** The code threw `error`, and is called again. */
   recordAttempt(number: number, error: unknown): void {
-    this.#made.journal.record({ kind: 'attempt', number, ...this.#cause(error) })
+    this.#made.journal.record({ kind: 'attempt', number, ...causeOf(error, this.#failed) })
   }
 
   /** The turn is over, and the task is not: the next message begins another turn. */
@@ -300,8 +304,13 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     const { message, note, earlier, tasks, settings, marks, stored } = this.#context
     const { clock } = settings
     const record = (entries: readonly HistoryEntry[]): void => {
-      const { id } = host.task()
-      host.change(() => tasks.recordHistory?.(id, entries))
+      host.requireRunning()
+      const task = host.task()
+      const isFirst = !this.#hasRecorded && task.peek()?.state === 'submitted'
+      this.#hasRecorded = true
+      // In one change: a quick first step costs no other commit.
+      if (isFirst) host.move('working', entries)
+      else host.change(() => tasks.recordHistory?.(task.id, entries))
     }
     const journal = new Journal(
       () => host.task().id,
@@ -346,15 +355,9 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     this.#context.onWaiting(this.#isIdle)
   }
 
-  #cause(error: unknown): { readonly error: StepError; readonly step?: string } {
-    const failed = this.#failed
-    const isStep = failed !== undefined && isCausedBy(error, failed.error)
-    return { error: toStepError(error), ...(isStep && { step: failed.step }) }
-  }
-
   #stepHost(): StepHost {
     const { settings, stored, tasks, onStep } = this.#context
-    const { task, signal } = this.#host
+    const { task, signal, requireRunning } = this.#host
     const { transact } = tasks
     const artifacts: StepHost['artifacts'] = () => task().peek()?.artifacts ?? []
     return {
@@ -362,8 +365,10 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
       clock: settings.clock,
       ...settings.limits,
       key: (label) => this.#keyOf(this.#begun?.key ?? task().id, label),
+      requireRunning,
+      pause: (ms) => this.#made.waits.pause(ms),
       signal,
-      artifacts,
+      artifacts: () => this.#made.bases.continued(artifacts()),
       restoreArtifacts: (before) => this.#made.bases.restore(before, artifacts()),
       onFailed: (step, error) => (this.#failed = { step, error }),
       stored: () => stored(task().id),
@@ -372,14 +377,9 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     }
   }
 
-  /** Keys of later turns have the place of their message, and those of continued ones the round. Ids may have slashes. */
   #keyOf(taskId: string, label: string): string {
-    const origin = originOf(this.#context.message)
     const messages = this.#host.task().peek()?.messages ?? []
-    const place = messages.findIndex(({ role, messageId }) => role === 'user' && messageId === origin)
-    const { round } = this.#begun?.continued ?? {}
-    const key = `${encodeURIComponent(taskId)}/${label}`
-    if (round !== undefined) return `${key}@${place}.${round}`
-    return place > 0 ? `${key}@${place}` : key
+    const origin = originOf(this.#context.message)
+    return stepKey(taskId, label, { messages, origin, round: this.#begun?.continued?.round })
   }
 }

@@ -11,6 +11,7 @@ import { observed } from '../../runtime/abort.js'
 import { MAX_DELAY_MS, withKeepAlive, type Clock } from '../../runtime/clock.js'
 import { quote } from '../../runtime/describe.js'
 import { readOptions } from '../../runtime/options.js'
+import { sleep } from '../../runtime/timers.js'
 import { linesOf, requireSchema, type StandardSchema } from '../standard-schema.js'
 import type { Journal } from './journal.js'
 import { requireName } from './names.js'
@@ -62,6 +63,8 @@ type NewWait<T> = (resolve: (value: T) => void) => Omit<OpenWait, 'reject'>
 export class Waits {
   readonly #host: WaitsHost
   readonly #open = new Set<OpenWait>()
+  /** Ends pauses. */
+  #over: AbortController | undefined
 
   constructor(host: WaitsHost) {
     this.#host = host
@@ -90,6 +93,13 @@ export class Waits {
     return observed(this.#sleep(name, readSleep(options)))
   }
 
+  /** Resolves after `ms`, or when the run is over. Nothing is recorded. */
+  pause(ms: number): Promise<void> {
+    this.#over ??= new AbortController()
+    const signal = AbortSignal.any([this.#host.signal(), this.#over.signal])
+    return sleep(ms, signal, withKeepAlive(this.#host.clock))
+  }
+
   /** See `Run.waitFor`. */
   waitFor<T>(name: string, options: SignalOptions<T>): Promise<T> {
     requireName('signal', name)
@@ -116,6 +126,7 @@ export class Waits {
   /** Forgets all waits, and those for the history. Their promises reject, or stay pending without a reason. */
   drop(reason?: Error): void {
     this.#host.journal.drop(reason)
+    this.#over?.abort()
     for (const wait of this.#open) {
       wait.stop()
       if (reason !== undefined) wait.reject(reason)

@@ -69,7 +69,11 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
         say === undefined
           ? this.#move(state, undefined, entries)
           : this.#moveWithMessage(state, say, entries),
-      work: () => void this.#requireWorking(),
+      requireRunning: () => this.#task?.requireRunning(this.#abortReason),
+      work: () => {
+        this.#task?.requireRunning(this.#abortReason)
+        this.#requireWorking()
+      },
       change: (change) => this.#change(change),
     })
   }
@@ -226,9 +230,10 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
     this.#new.withdraw().catch(() => undefined)
   }
 
-  /** Starts the task, so that clients get it while the executor waits. */
+  /** Starts the task, so that clients get it, and see that it is worked on, while the executor waits. */
   startUnlessReplying(): void {
-    if (this.replied === undefined && this.#task === undefined) this.start()
+    const isToStart = this.#task === undefined || this.#task.peek()?.state === 'submitted'
+    if (this.replied === undefined && isToStart) this.start()
   }
 
   get isWaiting(): boolean {

@@ -91,7 +91,8 @@ export interface ArtifactOptions {
  *
  * Each method applies its change before it returns, and open streams receive it; over a `DurableTaskManager` changes are
  * stored afterwards, in their order. When the task is canceled, times out or expires, `signal` aborts, and every method
- * that changes the task throws the signal's reason. The methods do not use `this`: `const { artifact } = run` works.
+ * that changes the task throws the signal's reason. After the executor has returned, a method that records something rejects
+ * with `TASK_TERMINAL` or `LEASE_LOST`, and does no work. The methods do not use `this`: `const { artifact } = run` works.
  */
 export interface Run<P extends Principal = Principal> {
   /** The message that began this run. */
@@ -146,8 +147,8 @@ export interface Run<P extends Principal = Principal> {
   readonly history: (options?: ConversationOptions) => Promise<ConversationPage>
 
   /**
-   * Moves the task to `working`. Idempotent. {@link update} and {@link artifact} do it by themselves. An open question is
-   * dropped: its promise rejects with `WAIT_ABORTED`.
+   * Moves the task to `working`. Idempotent. {@link update} and {@link artifact} do it by themselves, and so does a run that
+   * waits for a step or other work. An open question is dropped: its promise rejects with `WAIT_ABORTED`.
    */
   readonly start: () => void
   /** Reports progress as the task's status message. It does not join the conversation. */
@@ -190,8 +191,9 @@ export interface Run<P extends Principal = Principal> {
    * would not match when the turn continues.
    *
    * @returns A copy of the output, which must be JSON or `undefined`.
-   * @throws What `work` throws after its last attempt; from the history, an `Error` with the beginnings of its
-   *   `name` (100 characters) and its `message` (2,000).
+   * @throws What `work` throws after its last attempt. From the history, an error with the beginnings of its `name` (100
+   *   characters) and its `message` (2,000), and with its `code`, if that is a text or a number. An `A2AError` is one again,
+   *   with its `data`, if these have at most 8 KiB.
    *   {@link A2AError} `HISTORY_MISMATCH`; `LIMIT_EXCEEDED` for an output over `limits.maxStepBytes`, a step
    *   beyond `limits.maxSteps` or a history beyond `limits.maxHistoryBytes`; `INVALID_PARAMS` for one
    *   that is not JSON; `REQUEST_TIMED_OUT` after `timeoutMs`; the signal's reason.

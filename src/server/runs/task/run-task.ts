@@ -77,6 +77,15 @@ export class RunTask {
     if (this.#last !== undefined && this.peek() === null) throw reason ?? closedError(this.#last)
   }
 
+  /**
+   * Requires that the executor has not returned.
+   *
+   * @throws `reason`, `TASK_TERMINAL` or `LEASE_LOST`.
+   */
+  requireRunning(reason: Error | undefined): void {
+    if (this.#last !== undefined) throw reason ?? closedError(this.#last)
+  }
+
   /** Whether the task may have a status message. */
   get hasStatusMessage(): boolean {
     return this.#hasStatusMessage

@@ -1,0 +1,96 @@
+/**
+ * Errors of failed steps, as the history keeps them.
+ *
+ * @module
+ */
+import { A2AError, type ErrorCode, type ErrorData } from '../../core/errors.js'
+import type { StepError } from '../../core/events.js'
+import { JsonReader } from '../../core/json.js'
+import type { ReadonlyJson } from '../../core/json-types.js'
+import { describe } from '../../runtime/describe.js'
+
+/** In UTF-16 units. A unit is at most 3 bytes of UTF-8, or 6 of JSON. */
+const MAX_NAME = 100
+const MAX_MESSAGE = 2_000
+const DATA_LIMIT = { subject: 'Data of an error', option: 'the history', maxBytes: 8_192 }
+const MAX_DEPTH = 8
+
+/** What is stored of an error: the beginnings of its name and its message, its code, and the data of an `A2AError`. */
+export function toStepError(error: unknown): StepError {
+  const { name, message } = error instanceof Error ? error : { name: 'Error', message: error }
+  const data = dataOf(error)
+  return {
+    name: beginningOf(name, MAX_NAME),
+    message: beginningOf(message, MAX_MESSAGE),
+    ...codeOf(error),
+    ...(data !== undefined && { data }),
+  }
+}
+
+/** The error that a replay throws: code that looks at its name, message or code goes the same way as before. */
+export function toError({ name, message, code, data }: StepError): Error {
+  if (data !== undefined && typeof code === 'string') {
+    // They are those of an error that had both.
+    return new A2AError(code as ErrorCode, message, data as unknown as ErrorData[ErrorCode])
+  }
+  const error = Object.assign(new Error(message), { name })
+  return code === undefined ? error : Object.assign(error, { code })
+}
+
+function codeOf(error: unknown): Pick<StepError, 'code'> {
+  if (!(error instanceof Error && 'code' in error)) return {}
+  const { code } = error
+  if (typeof code === 'string') return { code: beginningOf(code, MAX_NAME) }
+  return typeof code === 'number' && Number.isFinite(code) ? { code } : {}
+}
+
+/** `undefined` for other errors, and for data that are no JSON or too large. */
+function dataOf(error: unknown): ReadonlyJson | undefined {
+  if (!A2AError.is(error)) return undefined
+  try {
+    const reader = new JsonReader(DATA_LIMIT, MAX_DEPTH)
+    const data = reader.readObject(error.data, 'data')
+    reader.check(data)
+    return data
+  } catch {
+    return undefined
+  }
+}
+
+/** As text that every store takes. */
+function beginningOf(value: unknown, max: number): string {
+  const text = toText(value)
+  const beginning = text.length > max ? `${text.slice(0, max - 1)}…` : text
+  return beginning.replaceAll('\0', '\ufffd').replace(/\p{Surrogate}/gu, '\ufffd')
+}
+
+function toText(value: unknown): string {
+  try {
+    return String(value)
+  } catch {
+    return describe(value)
+  }
+}
+
+/** A step that has failed, with the error that the code received. */
+export interface FailedStep {
+  readonly step: string
+  readonly error: unknown
+}
+
+/** What is stored of an error that `execute` threw: with the name of the failed step, if it threw the error of that. */
+export function causeOf(
+  error: unknown,
+  failed: FailedStep | undefined,
+): { readonly error: StepError; readonly step?: string } {
+  const isStep = failed !== undefined && isCausedBy(error, failed.error)
+  return { error: toStepError(error), ...(isStep && { step: failed.step }) }
+}
+
+/** Whether `cause` is the error, or one that it names as its cause. */
+function isCausedBy(error: unknown, cause: unknown): boolean {
+  for (let each = error; each !== undefined; each = each instanceof Error ? each.cause : undefined) {
+    if (each === cause) return true
+  }
+  return false
+}
