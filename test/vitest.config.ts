@@ -21,7 +21,7 @@ export default defineConfig(({ mode }) => {
       typecheck: { enabled: runsAll, include: ['test/types/**/*.test-d.ts'], tsconfig: 'tsconfig.json' },
       env: { NODE_ENV: 'test', TEST_ALL: runsAll ? '1' : '' },
       setupFiles: ['test/support/setup.ts'],
-      // Loading the sources again for each file takes longer than all tests.
+      // Loading the sources anew for each file takes longer than all tests.
       isolate: runsAll,
       maxWorkers: '100%',
       // Many times what any test needs: a busy machine must not make it fail.
