@@ -196,6 +196,7 @@ describe('credentials', () => {
     ['an option', ['--bearer', token], {}],
     ['a header', ['--header', `Authorization: Bearer ${token}`], {}],
     ['the environment', [], { A2A_BEARER: token }],
+    ['a header of the environment', [], { A2A_HEADER: `Authorization: Bearer ${token}` }],
     ['an option, over the environment', ['--bearer', token], { A2A_BEARER: 'another-token' }],
   ])('of %s are sent, and not shown', async (_, args, env) => {
     const ended = await run(['send', await serveAgent({ token }), 'Hello', '-v', ...args], { env })
@@ -209,6 +210,13 @@ describe('credentials', () => {
     expect(code).toBe(4)
     expect(stderr).toMatch(/A2A_BEARER/)
     expect(stderr).not.toContain('wrong-token')
+  })
+
+  test('with characters that no token has are refused, and not shown', async () => {
+    const bearer = `Bearer ${token}`
+    const ended = await run(['send', await serveAgent({ token }), 'x', '--bearer', bearer])
+    expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining('such as a space') as unknown })
+    expect(ended.stdout + ended.stderr).not.toContain(token)
   })
 
   test.each(['send', 'get', 'card'])(
