@@ -16,14 +16,8 @@ import { TurnRun } from '../history/turn-methods.js'
 import { Deferred, type FirstResponse } from './first-response.js'
 import { toArtifact, toMessage, toProgress, toReply } from './agent-message.js'
 import { refuseComplete } from '../standard-schema.js'
-import type {
-  ContinuedInput,
-  ArtifactOptions,
-  ConversationOptions,
-  ConversationPage,
-  Progress,
-} from './run.js'
-import type { ReadonlyMessage, Run, Say } from './run.js'
+import type { ArtifactOptions, ContinuedInput, ConversationOptions, ConversationPage } from './run.js'
+import type { Progress, ReadonlyMessage, Run, Say } from './run.js'
 import type { RunContext } from './run-context.js'
 import { earliestDeadline } from './task/deadline.js'
 import { NewTask } from './task/new-task.js'
