@@ -62,6 +62,8 @@ export class CachedTask<S extends string> {
   /** The task with the pending changes applied; made when it is first needed. */
   #tip: TaskRecord<S> | undefined
   readonly #pending: Change<S>[] = []
+  /** How many changes there were. */
+  #changes = 0
   /** Set until the task is in the store. */
   #creation: { readonly lease: Lease | undefined } | undefined
   #isFlushing = false
@@ -162,10 +164,9 @@ export class CachedTask<S extends string> {
 
   /** Resolves when every change that is pending now is stored or has failed. */
   async settle(): Promise<void> {
-    const awaited = new Set(this.#pending)
-    const isFirst = (): boolean => this.#pending[0] !== undefined && awaited.has(this.#pending[0])
+    const last = this.#changes
     // Pending changes keep their order, so the first one shows whether any is left.
-    while (isFirst()) await this.#advances.run(() => Promise.resolve())
+    while ((this.#pending[0]?.number ?? Infinity) <= last) await this.#advances.run(() => Promise.resolve())
   }
 
   /** Reads every change that was stored before this call, after those that were pending here. Delays no commit. */
@@ -190,6 +191,7 @@ export class CachedTask<S extends string> {
     const stored = new Promise<T>((resolve, reject: (error: Error) => void) => {
       const change: Change<S> = {
         ...origin,
+        number: (this.#changes += 1),
         decide,
         events,
         announce: this.#context.bind(),

@@ -32,6 +32,8 @@ export interface Origin<S extends string> {
 }
 
 export interface Change<S extends string> extends Origin<S> {
+  /** Higher than those of the changes before it. */
+  readonly number: number
   readonly decide: Decide<S>
   events: TaskEvent<S>[]
   /** Announces the change in the context in which it was made. */
