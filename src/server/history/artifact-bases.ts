@@ -24,8 +24,9 @@ export class ArtifactBases {
   continued(artifacts: readonly DeepReadonly<Artifact>[]): readonly DeepReadonly<Artifact>[] {
     return artifacts.flatMap((artifact) => {
       const { artifactId } = artifact
-      const isToReplace = artifactId !== undefined && this.#bases.has(artifactId)
-      return isToReplace ? (this.#bases.get(artifactId) ?? []) : artifact
+      if (artifactId === undefined || !this.#bases.has(artifactId)) return [artifact]
+      const base = this.#bases.get(artifactId)
+      return base === undefined ? [] : [base]
     })
   }
 
