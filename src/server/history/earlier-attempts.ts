@@ -51,6 +51,8 @@ export interface UnmarkedTurn extends EarlierAttempts {
   readonly isOver: boolean
   /** The ids of the user's messages that the turn has read, if it is over. */
   readonly read: ReadonlySet<string>
+  /** How many messages of the conversation it has seen. */
+  readonly seen: number
 }
 
 /**
@@ -71,17 +73,19 @@ export async function readUnmarkedTurn(
   )
   const since = begun === -1 ? [] : events.slice(begun)
   const read = new Set<string>()
+  let seen = 0
   for (const event of since) {
     if (event.type !== 'history') continue
     const { entry } = event
     if (entry.kind === 'turn' || entry.kind === 'answer') read.add(entry.messageId)
+    if (entry.kind === 'read') seen = entry.count
     const unread = entry.kind === 'end' ? (entry.unread ?? []) : []
     for (const id of unread) read.delete(id)
   }
   const isOver = read.has(messageId)
   const { generation = Infinity } = events[begun] ?? {}
   const artifacts = isOver ? new Map() : artifactsBefore(task, log, generation)
-  return { isOver, read, attempt: 1, history: [], artifacts }
+  return { isOver, read, seen, attempt: 1, history: [], artifacts }
 }
 
 /**

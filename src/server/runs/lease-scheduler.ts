@@ -8,11 +8,11 @@ import type { JsonValue } from '../../core/json-types.js'
 import type { LeasedTasks, MaybePromise, SharedTasks } from '../../core/managers.js'
 import type { Message, TaskSnapshot } from '../../core/task.js'
 import { isToPark, isUnfinished, type ActiveRun, type Parked } from './active-run.js'
-import { continuedWith, originOf, type QueuedMessage } from './message-queue.js'
+import { continuedWith, originOf, unseenMessages, type QueuedMessage } from './message-queue.js'
 import { KeyedQueue } from '../../runtime/keyed-queue.js'
 import { referencesOf } from './references.js'
 import { hasOpenWait, readOpenTurn, readUnmarkedTurn, unreadMessages } from '../history/earlier-attempts.js'
-import { toNote, unansweredMessages, type RequestNotes } from './request-notes.js'
+import { toNote, type RequestNotes } from './request-notes.js'
 import type { DelegationMarks } from '../history/delegation-marks.js'
 import { FollowedTasks } from '../history/followed-tasks.js'
 import { FAILED, SHUT_DOWN } from './failure-texts.js'
@@ -202,14 +202,8 @@ export class LeaseScheduler<P extends Principal> {
    */
   restart(task: TaskSnapshot, note: JsonValue | undefined, isSteered: (message: Message) => boolean): void {
     const { id } = task
-    if (task.turn === undefined) {
-      const { notes } = this.#context
-      const [first, ...later] = unansweredMessages(task, note)
-      const waiting = later.filter((message) => !isSteered(message))
-      const queued = waiting.map((message) => notes.received(task, message, undefined))
-      const interrupted = first && { ...notes.received(task, first, undefined), note: note ?? null }
-      this.#host.registry.queues.unshift(id, interrupted === undefined ? queued : [interrupted, ...queued])
-    }
+    const { queues } = this.#host.registry
+    if (task.turn === undefined) queues.unshift(id, this.#context.notes.unanswered(task, note, isSteered))
     this.#restarting += 1
     void this.run(id, async () => {
       if (task.turn !== undefined) await this.#requeueUnread(task, isSteered)
@@ -305,12 +299,17 @@ export class LeaseScheduler<P extends Principal> {
 
   /**
    * What earlier attempts of the message's turn have shown. `'over'` for a turn that has ended: messages that it has read are
-   * removed from the queue.
+   * removed from the queue, and those that came too late to steer it are added.
    */
-  async #attempts(task: TaskSnapshot, { request }: QueuedMessage<P>): Promise<EarlierAttempts | 'over'> {
+  async #attempts(
+    task: TaskSnapshot,
+    { request, steering = [] }: QueuedMessage<P>,
+  ): Promise<EarlierAttempts | 'over'> {
+    const { queues } = this.#host.registry
     const turn = await readUnmarkedTurn(this.#context.tasks, task, request.message.messageId)
     if (!turn.isOver) return turn
-    this.#host.registry.queues.remove(task.id, turn.read)
+    queues.remove(task.id, turn.read)
+    queues.unshift(task.id, unseenMessages(task, turn, steering, queues.has(task.id)))
     return 'over'
   }
 

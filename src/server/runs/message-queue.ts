@@ -4,7 +4,7 @@
  * @module
  */
 import type { JsonValue } from '../../core/json-types.js'
-import type { Message } from '../../core/task.js'
+import type { Message, TaskSnapshot } from '../../core/task.js'
 import type { OwnerFilter } from '../../core/queries.js'
 import type { TraceHeaders } from '../../runtime/trace-headers.js'
 import type { SendRequest } from '../../wire/dialect.js'
@@ -26,6 +26,8 @@ export interface QueuedMessage<P extends Principal> {
   readonly origin?: string | undefined
   /** The lease's note on the message, when its run is started over because the process that had it died. */
   readonly note?: JsonValue | undefined
+  /** Later messages that were to steer this run, when it is started over. */
+  readonly steering?: readonly QueuedMessage<P>[]
 }
 
 /** The id of the user's message that the turn began with. */
@@ -39,6 +41,23 @@ export function continuedWith<P extends Principal>(
   { message, origin }: { readonly message: Message; readonly origin: string },
 ): QueuedMessage<P> {
   return { ...queued, origin, request: { ...queued.request, message } }
+}
+
+/**
+ * Of messages that were to steer a turn which is over, those that came too late for it. A turn that has ended without its task
+ * has left a message: if no others wait, perhaps one that it has seen.
+ */
+export function unseenMessages<P extends Principal>(
+  { messages }: TaskSnapshot,
+  { read, seen }: { readonly read: ReadonlySet<string>; readonly seen: number },
+  steering: readonly QueuedMessage<P>[],
+  doOthersWait: boolean,
+): readonly QueuedMessage<P>[] {
+  const seenIds = new Set(messages.slice(0, seen).map(({ messageId }) => messageId))
+  const idOf = ({ request }: QueuedMessage<P>): string => request.message.messageId
+  const unread = steering.filter((message) => !read.has(idOf(message)))
+  const late = unread.filter((message) => !seenIds.has(idOf(message)))
+  return late.length > 0 || doOthersWait ? late : unread.slice(-1)
 }
 
 /** One queue for each task, first in, first out. */

@@ -136,6 +136,24 @@ export class RequestNotes<P extends Principal> {
     return this.#toQueued(task, note, message, await this.#principalOf(note, undefined))
   }
 
+  /**
+   * The messages that a process which died has left unanswered: first the one that it worked on, with those that steer it, then
+   * those that wait.
+   */
+  unanswered(
+    task: TaskSnapshot,
+    leaseNote: JsonValue | undefined,
+    isSteered: (message: Message) => boolean,
+  ): readonly QueuedMessage<P>[] {
+    const [first, ...later] = unansweredMessages(task, leaseNote)
+    const received = (message: Message): QueuedMessage<P> => this.received(task, message, undefined)
+    const steering = later.filter(isSteered)
+    const waiting = later.filter((message) => !steering.includes(message)).map(received)
+    if (first === undefined) return waiting
+    const interrupted = { ...received(first), note: leaseNote ?? null, steering: steering.map(received) }
+    return [interrupted, ...waiting]
+  }
+
   async #principalOf({ principal: id }: RequestNote, known: P | undefined): Promise<P | undefined> {
     if (id === undefined || known?.id === id) return known
     const { principalOf } = this.#settings
@@ -171,7 +189,7 @@ export class RequestNotes<P extends Principal> {
 }
 
 /** The messages that a process which died has left unanswered: the one it worked on, and all later ones. */
-export function unansweredMessages(
+function unansweredMessages(
   { messages }: TaskSnapshot,
   leaseNote: JsonValue | undefined,
 ): readonly [Message | undefined, ...Message[]] {

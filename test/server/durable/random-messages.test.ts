@@ -89,8 +89,8 @@ interface Outcome {
   readonly errors: readonly string[]
 }
 
-/** Plays messages to one task at random processes, the first of which may close during the play. */
-async function play(seed: number, mayClose: boolean): Promise<Outcome> {
+/** Plays messages to one task at random processes, the first of which may close or die during the play. */
+async function play(seed: number, end?: 'closes' | 'dies'): Promise<Outcome> {
   const random = randomOf(seed)
   const onFollowUp: FollowUpPolicy = random() < 0.7 ? 'queue' : 'steer'
   const read = new Set<string>()
@@ -110,9 +110,10 @@ async function play(seed: number, mayClose: boolean): Promise<Outcome> {
   let hasClosed = false
   for (let count = 2 + Math.floor(random() * 5); count > 0; count -= 1) {
     await pause(random, 12)
-    if (mayClose && !hasClosed && random() < 0.3) {
+    if (end !== undefined && !hasClosed && random() < 0.3) {
       hasClosed = true
-      under.push(all[0]?.handler.close({ graceMs: random() < 0.5 ? 1 : 5_000 }) ?? Promise.resolve())
+      if (end === 'dies') all[0]?.store.fail()
+      else under.push(all[0]?.handler.close({ graceMs: random() < 0.5 ? 1 : 5_000 }) ?? Promise.resolve())
     }
     under.push(say(all[Math.floor(random() * all.length)], `message ${count}`, { taskId }))
   }
@@ -121,14 +122,16 @@ async function play(seed: number, mayClose: boolean): Promise<Outcome> {
     clock.advance(5_000)
     await settle()
   }
-  await Promise.all(under)
+  // A process without its store answers nothing more.
+  const alive = end === 'dies' && hasClosed ? all.slice(1) : all
+  if (alive.length === all.length) await Promise.all(under)
   const state = (await all[1]?.tasks.stateOf(taskId)) ?? undefined
   const errors = all.flatMap((at) => at.errors.map(({ error }) => String(error)))
   const unread = taken.filter((text) => !read.has(text))
   const { messages = [] } = (await all[1]?.tasks.getTask(taskId)) ?? {}
   const said = messages.filter(({ role }) => role === 'user').map(textOf)
   const inOrder = onFollowUp === 'steer' ? said : [...read]
-  const closed = all.map((at) => at.handler.close({ graceMs: 1 }))
+  const closed = alive.map((at) => at.handler.close({ graceMs: 1 }))
   clock.advance(1)
   await Promise.all(closed)
   return { state, hasClosed, unread, read: inOrder, said, errors }
@@ -139,7 +142,7 @@ const seeds = (from: number, count: number): number[] =>
 
 describe('messages to any process at any moment', () => {
   test.each(seeds(1, 60))('are all read, and the task ends or waits (%i)', async (seed) => {
-    const { state, unread, read, said, errors } = await play(seed, false)
+    const { state, unread, read, said, errors } = await play(seed)
     expect(read).toEqual(said)
     expect(errors).toEqual([])
     expect(['completed', 'input-required']).toContain(state)
@@ -147,10 +150,17 @@ describe('messages to any process at any moment', () => {
   })
 
   test.each(seeds(1_001, 60))('while one closes, are read, or their task fails (%i)', async (seed) => {
-    const { state, hasClosed, unread, read, said, errors } = await play(seed, true)
+    const { state, hasClosed, unread, read, said, errors } = await play(seed, 'closes')
     expect(errors).toEqual([])
     expect(['completed', 'input-required', ...(hasClosed ? ['failed'] : [])]).toContain(state)
     if (state === 'failed') return
+    expect(unread).toEqual([])
+    expect(read).toEqual(said)
+  })
+
+  test.each(seeds(2_001, 60))('while one dies, are all read by others (%i)', async (seed) => {
+    const { state, unread, read, said } = await play(seed, 'dies')
+    expect(['completed', 'input-required']).toContain(state)
     expect(unread).toEqual([])
     expect(read).toEqual(said)
   })

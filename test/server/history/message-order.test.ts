@@ -83,6 +83,30 @@ test('no message is lost that a process had not heard of when it began the turn 
   expect(begun).toEqual(['go', 'one', 'one', 'two'])
 })
 
+test('a message that came too late to steer a turn begins its own, also if the process dies before', async () => {
+  const opened = gate()
+  const begun: string[] = []
+  const execute: Execute = async (run) => {
+    begun.push(run.text)
+    run.start()
+    if (run.text === 'go') await opened.opened
+    else if (begun.length === 2) await forEver()
+  }
+  const { a, b, clock } = replicas(execute, { onFollowUp: 'steer' })
+  const { id } = await begin(a, 'go')
+  await settle()
+  a.store.deafen()
+  // The note of its lease still names the first message.
+  a.store.fail('renew', 'acquire')
+  await begin(b, 'more', id)
+  opened.open()
+  await settle()
+  a.store.fail()
+  await pass(clock, async () => (await stateAt(b, id)) === 'completed')
+  expect(begun).toEqual(['go', 'more', 'more'])
+  expect(b.errors).toEqual([])
+})
+
 test('a stream of an answer begins with the task before any work on the answer', async () => {
   const { a } = replicas(async (run) => `Read ${textOf(await run.requireInput('Which?'))}`)
   const { id } = await begin(a, 'go')
