@@ -30,7 +30,7 @@ interface Following {
 function traveller(client: DelegationAgent): { readonly execute: Execute; readonly calls: string[] } {
   const calls: string[] = []
   const execute: Execute = async (run) => {
-    const log = (text: string): void => run.artifact({ artifactId: 'log', parts: [{ text: `${text} ` }] })
+    const log = (text: string): string => run.artifact({ artifactId: 'log', parts: [{ text: `${text} ` }] })
     const step = (name: string): Promise<string> =>
       run.step(name, async () => {
         await turn()

@@ -188,6 +188,7 @@ describe.each(MANAGERS)('over %s', (_, open) => {
             run.artifact(messageOf(error))
           }
         }
+        return undefined
       },
       { limits: { maxStepBytes: 150 } },
     )
