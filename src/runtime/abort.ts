@@ -5,42 +5,30 @@
  */
 
 /** The listener of a signal. */
-interface Listener {
-  readonly callbacks: Set<() => void>
-  readonly stop: () => void
+class Callbacks extends Set<() => void> {
+  handleEvent(): void {
+    for (const callback of this) callback()
+  }
 }
 
-const listeners = new WeakMap<AbortSignal, Listener>()
+const listeners = new WeakMap<AbortSignal, Callbacks>()
 
 /**
  * Calls `callback` when the signal aborts, or at once if it has aborted, unless the returned function is called first. A signal
  * has one listener for all callbacks: Node warns of more than ten, and each takes as long to add as there are others.
  */
 export function onAbort(signal: AbortSignal, callback: () => void): () => void {
-  if (signal.aborted) {
-    callback()
-    return () => undefined
+  const all = listeners.get(signal) ?? new Callbacks()
+  if (signal.aborted) callback()
+  else {
+    listeners.set(signal, all.add(callback))
+    // Adds the same listener once.
+    signal.addEventListener('abort', all)
   }
-  const { callbacks, stop } = listeners.get(signal) ?? listen(signal)
-  callbacks.add(callback)
   return () => {
-    if (callbacks.delete(callback) && callbacks.size === 0) stop()
+    all.delete(callback)
+    if (all.size === 0) signal.removeEventListener('abort', all)
   }
-}
-
-function listen(signal: AbortSignal): Listener {
-  const callbacks = new Set<() => void>()
-  const onEvent = (): void => {
-    for (const callback of callbacks) callback()
-  }
-  signal.addEventListener('abort', onEvent)
-  const stop = (): void => {
-    listeners.delete(signal)
-    signal.removeEventListener('abort', onEvent)
-  }
-  const listener = { callbacks, stop }
-  listeners.set(signal, listener)
-  return listener
 }
 
 /** The result of `work`, or a rejection with the signal's reason as soon as it aborts, even if `work` ignores the signal. */
