@@ -20,7 +20,17 @@ export class ArtifactBases {
     this.#bases = new Map(bases)
   }
 
-  /** Restores what an attempt of a step has changed. */
+  /** The artifacts as the next writes continue them: without what the unfinished attempt has written. */
+  continued(artifacts: readonly DeepReadonly<Artifact>[]): readonly DeepReadonly<Artifact>[] {
+    return artifacts.flatMap((artifact) => {
+      const { artifactId } = artifact
+      if (artifactId === undefined || !this.#bases.has(artifactId)) return [artifact]
+      const base = this.#bases.get(artifactId)
+      return base === undefined ? [] : [base]
+    })
+  }
+
+  /** Restores what an attempt of a step has changed since `before`, which {@link continued} returned. */
   restore(before: readonly DeepReadonly<Artifact>[], after: readonly DeepReadonly<Artifact>[]): void {
     const known = new Map(before.map((artifact) => [artifact.artifactId, artifact]))
     for (const artifact of after) {

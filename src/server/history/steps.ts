@@ -38,7 +38,10 @@ export interface StepContext {
 
 /** Options of `run.step`. */
 export interface StepOptions {
-  /** When and how often a step that throws is tried again. Default is one attempt. */
+  /**
+   * When and how often a step that throws is tried again. Default is one attempt. If the process dies, the next one begins
+   * with the first attempt at once.
+   */
   readonly retry?: RetryOptions | undefined
   /** The time limit of each attempt, in ms. Default is no limit. */
   readonly timeoutMs?: number | undefined
@@ -60,6 +63,7 @@ export interface StepHost {
   /** The key of a step. Creates the task first where there is none. */
   readonly key: (label: string) => string
   readonly signal: () => AbortSignal
+  /** The artifacts as the next writes continue them. */
   readonly artifacts: () => readonly DeepReadonly<Artifact>[]
   /** The next writes replace what was written since `before`. */
   readonly restoreArtifacts: (before: readonly DeepReadonly<Artifact>[]) => void

@@ -372,7 +372,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
       requireRunning,
       pause: (ms) => this.#made.waits.pause(ms),
       signal,
-      artifacts,
+      artifacts: () => this.#made.bases.continued(artifacts()),
       restoreArtifacts: (before) => this.#made.bases.restore(before, artifacts()),
       onFailed: (step, error) => (this.#failed = { step, error }),
       stored: () => stored(task().id),
