@@ -17,12 +17,12 @@ const MAX_DEPTH = 8
 
 /** What is stored of an error: the beginnings of its name and its message, its code, and the data of an `A2AError`. */
 export function toStepError(error: unknown): StepError {
-  const { name, message } = error instanceof Error ? error : { name: 'Error', message: error }
+  const { name = 'Error', message = error, code } = fieldsOf(error)
   const data = dataOf(error)
   return {
     name: beginningOf(name, MAX_NAME),
     message: beginningOf(message, MAX_MESSAGE),
-    ...codeOf(error),
+    ...(isCode(code) && { code: typeof code === 'string' ? beginningOf(code, MAX_NAME) : code }),
     ...(data !== undefined && { data }),
   }
 }
@@ -37,11 +37,17 @@ export function toError({ name, message, code, data }: StepError): Error {
   return code === undefined ? error : Object.assign(error, { code })
 }
 
-function codeOf(error: unknown): Pick<StepError, 'code'> {
-  if (!(error instanceof Error && 'code' in error)) return {}
-  const { code } = error
-  if (typeof code === 'string') return { code: beginningOf(code, MAX_NAME) }
-  return typeof code === 'number' && Number.isFinite(code) ? { code } : {}
+/** Code may throw any object, or an error of another realm. */
+function fieldsOf(error: unknown): {
+  readonly name?: unknown
+  readonly message?: unknown
+  readonly code?: unknown
+} {
+  return typeof error === 'object' && error !== null ? error : {}
+}
+
+function isCode(code: unknown): code is string | number {
+  return typeof code === 'string' || Number.isFinite(code)
 }
 
 /** `undefined` for other errors, and for data that are no JSON or too large. */

@@ -10,6 +10,7 @@ const ERRORS: readonly (readonly [string, () => unknown])[] = [
   ['an error of Node', () => Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' })],
   ['an error of a database', () => Object.assign(new RangeError('Busy'), { code: 14, name: 'GrpcError' })],
   ['an abort', () => new DOMException('Stop', 'AbortError')],
+  ['an object that is no error', () => ({ name: 'Busy', message: 'Try later', code: 'EBUSY' })],
   ['an error without a code', () => new TypeError('Wrong')],
   ['a code that is neither text nor number', () => Object.assign(new Error('odd'), { code: { a: 1 } })],
   ['an error of this package', () => new A2AError('REQUEST_TIMED_OUT', 'Too late', { timeoutMs: 10 })],
@@ -141,11 +142,10 @@ async function readOf(run: Run, make: () => unknown): Promise<unknown> {
   try {
     await run.step('call', () => Promise.reject(make() as Error))
   } catch (error) {
-    if (!(error instanceof Error)) return error
-    const { code } = error as { code?: unknown }
+    const { name, message, code } = error as Error & { readonly code?: unknown }
     const isCode = typeof code === 'string' || typeof code === 'number'
     const data = A2AError.is(error) ? error.data : undefined
-    return { name: error.name, message: error.message, code: isCode ? code : undefined, data }
+    return { name, message, code: isCode ? code : undefined, data }
   }
   return 'no error'
 }
