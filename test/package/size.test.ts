@@ -7,7 +7,7 @@ import { read } from '../support/repository.js'
  * The size, and a little more. docs/design/performance.md says what it is made of. Counts the files that are loaded at the
  * start: what reads a feed, lists children, forks and redrives is loaded on its first use.
  */
-const LIMIT = 22_900
+const LIMIT = 22_950
 
 it(`\`import { TaskManager } from 'a2a-tasks'\`, minified and zipped, takes at most ${LIMIT} bytes`, async () => {
   const { code, codeOnDemand, gzipBytes } = await bundle(`export { TaskManager } from 'a2a-tasks'`, {
