@@ -89,6 +89,12 @@ interface Outcome {
   readonly errors: readonly string[]
 }
 
+/** Resolves when the process has closed, or at once when it dies. */
+async function stop(at: Replica | undefined, end: 'closes' | 'dies', random: () => number): Promise<void> {
+  if (end === 'dies') at?.store.fail()
+  else await at?.handler.close({ graceMs: random() < 0.5 ? 1 : 5_000 })
+}
+
 /** Plays messages to one task at random processes, the first of which may close or die during the play. */
 async function play(seed: number, end?: 'closes' | 'dies'): Promise<Outcome> {
   const random = randomOf(seed)
@@ -112,8 +118,7 @@ async function play(seed: number, end?: 'closes' | 'dies'): Promise<Outcome> {
     await pause(random, 12)
     if (end !== undefined && !hasClosed && random() < 0.3) {
       hasClosed = true
-      if (end === 'dies') all[0]?.store.fail()
-      else under.push(all[0]?.handler.close({ graceMs: random() < 0.5 ? 1 : 5_000 }) ?? Promise.resolve())
+      under.push(stop(all[0], end, random))
     }
     under.push(say(all[Math.floor(random() * all.length)], `message ${count}`, { taskId }))
   }
@@ -128,8 +133,8 @@ async function play(seed: number, end?: 'closes' | 'dies'): Promise<Outcome> {
   const state = (await all[1]?.tasks.stateOf(taskId)) ?? undefined
   const errors = all.flatMap((at) => at.errors.map(({ error }) => String(error)))
   const unread = taken.filter((text) => !read.has(text))
-  const { messages = [] } = (await all[1]?.tasks.getTask(taskId)) ?? {}
-  const said = messages.filter(({ role }) => role === 'user').map(textOf)
+  const task = await all[1]?.tasks.getTask(taskId)
+  const said = (task?.messages ?? []).filter(({ role }) => role === 'user').map(textOf)
   const inOrder = onFollowUp === 'steer' ? said : [...read]
   const closed = alive.map((at) => at.handler.close({ graceMs: 1 }))
   clock.advance(1)
