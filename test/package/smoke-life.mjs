@@ -53,11 +53,18 @@ export async function live({ core, client, gateway, server, node, telemetry, tes
   return `${typeof Deno === 'object' ? 'Deno' : typeof Bun === 'object' ? 'Bun' : 'Node'} is done`
 }
 
-/** An agent, asked over Fetch in memory: its card, an answer, a stream, an error. */
+/** An agent, asked over Fetch in memory: its card, an answer by a step that is tried twice, a stream, an error. */
 async function serve({ createRequestHandler }) {
+  const twice = { timeoutMs: 5_000, retry: { attempts: 2, backoff: { initialMs: 1 } } }
   const handler = createRequestHandler({
     card: { name: 'Echo', url: 'https://echo.example' },
-    execute: async (run) => `You said: ${run.text}`,
+    execute: async (run) => {
+      const echo = ({ attempt }) => {
+        if (attempt === 1) throw new Error('Not yet')
+        return run.text
+      }
+      return `You said: ${await run.step('echo', echo, twice)}`
+    },
   })
   const ask = (path, body) =>
     handler.fetch(

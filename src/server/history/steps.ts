@@ -7,7 +7,7 @@ import { JsonReader } from '../../core/json.js'
 import type { HistoryEntry, StepError } from '../../core/events.js'
 import type { ReadonlyJson } from '../../core/json-types.js'
 import type { Artifact, DeepReadonly } from '../../core/task.js'
-import { observed, raceAbort } from '../../runtime/abort.js'
+import { observed, onAbort, raceAbort } from '../../runtime/abort.js'
 import type { Clock } from '../../runtime/clock.js'
 import { readOptions, requireDelay, requireFunction } from '../../runtime/options.js'
 import { A2AError } from '../../core/errors.js'
@@ -245,12 +245,17 @@ export function limitOf(
 ): { readonly signal: AbortSignal; readonly stop: () => void } {
   if (timeoutMs === undefined) return { signal, stop: () => undefined }
   const controller = new AbortController()
-  const stop = clock.schedule(() => {
+  const cancel = clock.schedule(() => {
     controller.abort(
       new A2AError('REQUEST_TIMED_OUT', `The step took longer than ${timeoutMs} ms`, { timeoutMs }),
     )
   }, timeoutMs)
-  return { signal: AbortSignal.any([signal, controller.signal]), stop }
+  const leave = onAbort(signal, () => controller.abort(signal.reason))
+  const stop = (): void => {
+    cancel()
+    leave()
+  }
+  return { signal: controller.signal, stop }
 }
 
 /** Work that throws at once becomes a rejection. */

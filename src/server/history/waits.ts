@@ -7,7 +7,7 @@ import { invalidParams } from '../../core/errors.js'
 import type { ReadonlyJson } from '../../core/json-types.js'
 import { receivedEntry, signalNameOf } from '../../core/evolve.js'
 import type { TaskSnapshot } from '../../core/task.js'
-import { observed } from '../../runtime/abort.js'
+import { observed, onAbort } from '../../runtime/abort.js'
 import { MAX_DELAY_MS, withKeepAlive, type Clock } from '../../runtime/clock.js'
 import { quote } from '../../runtime/describe.js'
 import { readOptions } from '../../runtime/options.js'
@@ -95,9 +95,9 @@ export class Waits {
 
   /** Resolves after `ms`, or when the run is over. Nothing is recorded. */
   pause(ms: number): Promise<void> {
-    this.#over ??= new AbortController()
-    const signal = AbortSignal.any([this.#host.signal(), this.#over.signal])
-    return sleep(ms, signal, withKeepAlive(this.#host.clock))
+    const over = (this.#over ??= new AbortController())
+    const leave = onAbort(this.#host.signal(), () => over.abort())
+    return sleep(ms, over.signal, withKeepAlive(this.#host.clock)).finally(leave)
   }
 
   /** See `Run.waitFor`. */
