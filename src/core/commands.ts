@@ -232,7 +232,9 @@ export function toSignal<S extends string>(
   const reader = new JsonReader(SIGNALS, limits.maxDepth)
   const read = reader.read(value, 'value')
   reader.check(read)
-  const entry: HistoryEntry = { kind: 'signal', name: readName(name, 'name'), value: read }
+  // As `run.waitFor` takes names.
+  if (readName(name, 'name').length > 200) throw invalidParams('name', 'exceeds 200 characters')
+  const entry: HistoryEntry = { kind: 'signal', name, value: read }
   return { type: 'history', entries: [entry], message: undefined, update: undefined }
 }
 

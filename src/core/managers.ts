@@ -88,6 +88,7 @@ export interface TaskWriter<S extends string = TaskState> {
    * of one name are received in their order. Those that come before the code waits for them are kept: at most 1,000, and
    * 1 MiB of JSON.
    *
+   * @param name - A text of 1 to 200 characters.
    * @param value - Default is `null`.
    * @throws {A2AError} `TASK_NOT_FOUND`; `TASK_TERMINAL`; `INVALID_PARAMS`; `LIMIT_EXCEEDED`.
    */

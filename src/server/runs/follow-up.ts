@@ -72,8 +72,8 @@ export function policyFor(
 }
 
 /**
- * Adds a message to a task in the memory of this process, and gives it to a run: as the answer to its question, steered, queued for a
- * later run, or as the beginning of a new one. Synchronous, so the task cannot change in between.
+ * Adds a message to a task in the memory of this process, and gives it to a run: as the answer to its question, steered,
+ * queued for a later run, or as the beginning of a new one. Synchronous, so the task cannot change in between.
  *
  * @throws {A2AError} As `RunManager.accept`. The message is then not in the conversation.
  */

@@ -171,6 +171,8 @@ describe('a signal over a store', () => {
     await expect(b.tasks.signal(id, 'approval')).rejects.toMatchObject({ code: 'TASK_TERMINAL' })
     await expect(b.tasks.signal('none', 'approval')).rejects.toMatchObject({ code: 'TASK_NOT_FOUND' })
     await expect(b.tasks.signal(id, '')).rejects.toMatchObject({ code: 'INVALID_PARAMS' })
+    const long = b.tasks.signal(id, 'x'.repeat(201))
+    await expect(long).rejects.toThrow('name exceeds 200 characters')
     await expect(b.tasks.signal(id, 'x', () => 1)).rejects.toMatchObject({ code: 'INVALID_PARAMS' })
   })
 
