@@ -145,6 +145,15 @@ export class Journal {
     return all
   }
 
+  /** The id of the message that answered the latest question which the replay has passed. */
+  get latestAnswer(): string | undefined {
+    for (let position = this.#first - 1; position >= 0; position -= 1) {
+      const entry = this.#recorded[position]?.entry
+      if (entry?.kind === 'answer') return entry.messageId
+    }
+    return undefined
+  }
+
   /** Passes the entry, if the history holds it. */
   pass<K extends Kind>(kind: K, name: string): EntryOf<K> | undefined {
     const position = this.#positions.get(keyOf(kind, name)) ?? -1

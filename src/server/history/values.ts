@@ -45,9 +45,12 @@ export class Values {
 
   /** The part of the conversation that the code sees, of a turn that began with the user's message `origin`. */
   conversation(messages: TaskSnapshot['messages'], origin: string): TaskSnapshot['messages'] {
-    const begun = messages.findIndex(({ role, messageId }) => role === 'user' && messageId === origin)
+    const countTo = (id: string): number =>
+      messages.findIndex(({ role, messageId }) => role === 'user' && messageId === id) + 1
     try {
-      const count = this.#journal.see(messages.length, begun + 1)
+      // Earlier releases recorded no reads.
+      const least = countTo(this.#journal.latestAnswer ?? origin)
+      const count = Math.max(least, this.#journal.see(messages.length, least))
       return count < messages.length ? messages.slice(0, count) : messages
     } catch {
       // The task has ended, or was lost.

@@ -17,6 +17,8 @@ export interface Parked {
   readonly wakeAt: number
   /** The names of the signals. */
   readonly signals: readonly string[]
+  /** Whether the code also waits for the user. */
+  readonly isAsking: boolean
   /** Whether the code waits for the user or a signal, beside other agents. */
   readonly isBesideOthers: boolean
 }
@@ -129,7 +131,8 @@ export function isToPark(
   parked: Parked,
   hasMessages: boolean,
 ): boolean {
-  if (isTerminal(state) || (hasMessages && isInterrupted(state))) return false
+  // An answer moves the task on before the code reads it.
+  if (isTerminal(state) || (hasMessages && (parked.isAsking || isInterrupted(state)))) return false
   return !signals.some(({ name }) => parked.signals.includes(name))
 }
 

@@ -4,7 +4,6 @@
  * @module
  */
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
-import type { ArtifactInput } from '../../core/params.js'
 import type { ActiveRun } from './active-run.js'
 import type { Settings } from '../options.js'
 import type { MessageQueues } from './message-queue.js'
@@ -15,6 +14,7 @@ import {
   refuseOutput,
   toContent,
   type Content,
+  type Result,
   type ReadableLike,
 } from './output.js'
 import type { RunController } from './run-controller.js'
@@ -91,23 +91,24 @@ async function completeWith<P extends Principal>(
   content: Content,
 ): Promise<void> {
   if (content.type === 'message') {
-    if (hasWaiting(run, queues)) run.update({ message: content.message })
-    else run.complete(content.message)
+    const isLast =
+      !hasWaiting(run, queues) && (await complete(run, queues, { message: run.say(content.message) }))
+    if (!isLast) run.update({ message: content.message })
     return
   }
   const artifact = content.type === 'part' ? { parts: [content.part] } : content.artifact
-  if (!(await complete(run, queues, artifact))) run.artifact(artifact)
+  if (!(await complete(run, queues, { artifact }))) run.artifact(artifact)
 }
 
 /** `false` when a message waits for another run. */
 async function complete<P extends Principal>(
   run: RunController<P>,
   queues: MessageQueues<P>,
-  artifact?: ArtifactInput,
+  result: Result = {},
 ): Promise<boolean> {
   for (;;) {
     if (hasWaiting(run, queues)) return false
-    const finished = run.finish(artifact)
+    const finished = run.finish(result)
     if (isPromise(finished) ? await finished : finished) return true
   }
 }

@@ -42,6 +42,12 @@ export type Content =
   | { readonly type: 'artifact'; readonly artifact: ArtifactInput }
   | { readonly type: 'message'; readonly message: Say }
 
+/** What completes a task. */
+export interface Result {
+  readonly artifact?: ArtifactInput
+  readonly message?: MessageInput
+}
+
 const CONTENTS = ['text', 'raw', 'url', 'data']
 const PART_KEYS: ReadonlySet<string> = new Set([...CONTENTS, 'metadata', 'filename', 'mediaType'])
 

@@ -200,9 +200,13 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
     const isWorking = isWorked && !isInterrupted(task.state)
     const policy = isWorking ? policyFor(this.#settings.onFollowUp, message, task) : undefined
     // Starting or resuming work needs a run slot.
-    if (!isWorking) registry.requireRoom(owner)
+    const release = isWorking ? undefined : registry.reserve(owner)
     const sent: InFlight<P> = { queued: { ...incoming, request: { ...request, message } }, policy }
-    if (!(await this.#sendHere(task, acquired, sent))) {
+    const isSent = await this.#sendHere(task, acquired, sent).finally(() => {
+      // The run begins in a job that is scheduled by now.
+      if (release !== undefined) void this.#scheduler.run(taskId, () => Promise.resolve().then(release))
+    })
+    if (!isSent) {
       // Another process has received the same message and stored it first, with a note that is not needed here.
       if (sent.opening !== undefined) void this.#notes.remove(task, message)
       return undefined
@@ -297,7 +301,11 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
     const similar = this.#scheduler.latestMessage(id) ?? this.#inFlight.get(id)?.queued
     const sent = this.#sentFromHere(task, message)
     if (sent !== undefined) sent.opening = task
-    const queued = sent?.queued ?? this.#notes.received(task, message, similar)
+    // Another process may have stored another message with this id first.
+    const queued =
+      sent === undefined
+        ? this.#notes.received(task, message, similar)
+        : { ...sent.queued, request: { ...sent.queued.request, message } }
     const isSteered = (): boolean =>
       sent?.policy === undefined ? this.#isSteered(task, message) : sent.policy === 'steer'
     if (active === undefined || !isListening(active)) {

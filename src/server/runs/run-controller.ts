@@ -15,6 +15,7 @@ import { Turn } from '../history/turn.js'
 import { TurnRun } from '../history/turn-methods.js'
 import { Deferred, type FirstResponse } from './first-response.js'
 import { toArtifact, toMessage, toProgress, toReply } from './agent-message.js'
+import type { Result } from './output.js'
 import { refuseComplete } from '../standard-schema.js'
 import type { ArtifactOptions, ContinuedInput, ConversationOptions, ConversationPage } from './run.js'
 import type { Progress, ReadonlyMessage, Run, Say } from './run.js'
@@ -91,7 +92,8 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
   get messages(): readonly ReadonlyMessage[] {
     if (this.#task === undefined) return [this.message]
     const { messages } = this.task
-    return this.#hasReturned || this.isTerminal ? messages : this.turn.conversation(messages)
+    const isOver = this.#hasReturned || (this.isTerminal && !this.turn.isReplaying)
+    return isOver ? messages : this.turn.conversation(messages)
   }
 
   get signal(): AbortSignal {
@@ -272,12 +274,8 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
     this.abort(reason)
   }
 
-  /**
-   * Completes the task, with the artifact, in one change.
-   *
-   * @returns `false`, with nothing changed, when a change of another process came first.
-   */
-  finish(artifact?: ArtifactInput): MaybePromise<boolean> {
+  /** Completes the task, in one change. Returns `false`, with nothing changed, when another change came first. */
+  finish({ artifact, message }: Result = {}): MaybePromise<boolean> {
     const { id } = this.#requireTask()
     if (!this.#tasks.can(id, 'completed')) this.#isWorking = false
     this.start()
@@ -286,7 +284,7 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
       ...(artifact !== undefined && {
         artifacts: [{ artifactId: this.turn.newId(), ...artifact }],
       }),
-      ...(this.#task?.hasStatusMessage && { message: null }),
+      ...((message !== undefined || this.#task?.hasStatusMessage) && { message: message ?? null }),
     }
     if (this.#tasks.finish === undefined) {
       this.#change(() => this.#tasks.patchTask(id, update))
@@ -359,10 +357,15 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
 
   /** Moves the task and adds `say` to the conversation. */
   #moveWithMessage(state: TaskState, say: Say, entries: readonly HistoryEntry[] = []): void {
+    this.#move(state, entries.length === 0 ? this.say(say) : this.#toMessage(say), entries)
+  }
+
+  /** Adds a message to the conversation. */
+  say(say: Say): MessageInput {
     const { id } = this.#requireTask()
     const message = this.#toMessage(say)
-    if (entries.length === 0) this.#change(() => this.#tasks.addMessage(id, message))
-    this.#move(state, message, entries)
+    this.#change(() => this.#tasks.addMessage(id, message))
+    return message
   }
 
   #move(to: TaskState, message?: MessageInput, entries?: readonly HistoryEntry[]): void {

@@ -29,6 +29,8 @@ export class RunRegistry<P extends Principal> {
   readonly #active = new Set<ActiveRun<P>>()
   readonly #byTask = new Map<string, ActiveRun<P>>()
   readonly #limits: RunLimits
+  /** Runs that are about to begin, by a message that is not stored yet. */
+  readonly #reserved = new Set<OwnerFilter>()
   #isClosing = false
 
   constructor(clock: Clock, limits: RunLimits) {
@@ -88,8 +90,21 @@ export class RunRegistry<P extends Principal> {
     if (!this.hasRoom(0)) throw unavailable('has too much to do')
     const { maxRunsPerOwner } = this.#limits
     if (maxRunsPerOwner === Infinity) return
-    const working = this.#countOf(owner, ({ run }) => !run.turn.isIdle)
+    let working = this.#countOf(owner, ({ run }) => !run.turn.isIdle)
+    for (const other of this.#reserved) if (isSameOwner(other.owner, owner)) working += 1
     if (working >= maxRunsPerOwner) throw tooManyOf('runs')
+  }
+
+  /**
+   * Keeps room for a run that is about to begin, until the returned function is called.
+   *
+   * @throws {A2AError} As {@link requireRoom}.
+   */
+  reserve({ owner = null }: OwnerFilter): () => void {
+    this.requireRoom({ owner })
+    const place = { owner }
+    this.#reserved.add(place)
+    return () => void this.#reserved.delete(place)
   }
 
   /** How many runs of this owner may yet begin a task, or have begun one that its manager does not count. */
@@ -103,8 +118,8 @@ export class RunRegistry<P extends Principal> {
    */
   hasRoom(others: number): boolean {
     const { maxRuns } = this.#limits
-    if (this.#active.size + others < maxRuns) return true
-    let working = others
+    let working = others + this.#reserved.size
+    if (this.#active.size + working < maxRuns) return true
     for (const { run } of this.#active) if (!run.turn.isIdle) working += 1
     return working < maxRuns
   }

@@ -61,6 +61,27 @@ describe('a process that closes', () => {
 })
 
 describe('a run that waits for another agent', () => {
+  test('reads the answer of the user to a question beside it, though it has left the memory', async () => {
+    const slow = await slowChild()
+    const execute = booking(slow)
+    const answers: string[] = []
+    const { a, clock } = replicas(async (run) => {
+      const flight = execute(run)
+      answers.push(textOf(await run.requireInput('Which seat?')))
+      return await flight
+    })
+    const { id } = await begin(a, 'go')
+    await until(async () => (await a.tasks.history(id)).some(({ entry }) => entry.kind === 'handle'))
+    clock.advance(61_000)
+    await until(() => a.handler.stats().runs.waiting === 0)
+    await begin(a, 'By the window', id)
+    await until(() => answers.length > 0)
+    slow.finish('Booked')
+    await until(async () => (await stateAt(a, id)) === 'completed')
+    expect(answers.at(-1)).toBe('By the window')
+    expect(await resultOf(a, id)).toEqual(['Booked'])
+  })
+
   test('leaves the memory, and its process follows the agent', async () => {
     let calls = 0
     const slow = await slowChild()

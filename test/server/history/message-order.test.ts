@@ -3,7 +3,9 @@ import type { Execute } from 'a2a-tasks/server'
 import { expect, test } from 'vitest'
 import {
   begin,
+  cluster,
   get,
+  holdUp,
   pass,
   replicas,
   resultOf,
@@ -14,7 +16,7 @@ import {
   stream,
   textOf,
 } from '../durable/support/replicas.js'
-import { gate } from '../spec/support/agent.js'
+import { call, gate, jsonRpc, user } from '../spec/support/agent.js'
 
 const forEver = (): Promise<never> => new Promise(() => undefined)
 
@@ -114,4 +116,61 @@ test('a stream of an answer begins with the task before any work on the answer',
   const events = await stream(a, 'this', id)
   const [first] = await events.rest()
   expect(first).toMatchObject({ value: { task: { status: { state: 'TASK_STATE_WORKING' } } } })
+})
+
+test('a message that is being stored when the code returns a message begins its own turn', async () => {
+  const opened = gate()
+  const begun: string[] = []
+  const execute: Execute = async (run) => {
+    begun.push(run.text)
+    run.start()
+    if (run.text === 'go') await opened.opened
+    return { role: 'agent', parts: [{ text: `Done with ${run.text}` }] }
+  }
+  const commit = holdUp('commit')
+  const { all } = cluster([execute], {}, commit.way)
+  const [a] = all
+  if (a === undefined) throw new Error('There is one')
+  const { id } = await begin(a, 'go')
+  await settle()
+  const { called, go } = commit.next()
+  const second = begin(a, 'two', id)
+  await called
+  opened.open()
+  await settle()
+  go()
+  await second
+  await settle()
+  expect(begun).toEqual(['go', 'two'])
+  expect(await stateAt(a, id)).toBe('completed')
+  expect(textOf((await get(a, id)).status.message ?? { parts: [] })).toBe('Done with two')
+})
+
+test('messages to several tasks at a time begin no more runs than limits.maxRuns', async () => {
+  const opened = gate()
+  const begun: string[] = []
+  const execute: Execute = async (run) => {
+    begun.push(run.text)
+    if (run.text === 'go') return void run.requireInput('What?').catch(() => undefined)
+    run.start()
+    return opened.opened
+  }
+  const { a } = replicas(execute, { limits: { maxRuns: 1 } })
+  const ids = [(await begin(a, 'go')).id, (await begin(a, 'go')).id]
+  await settle()
+  const configuration = { returnImmediately: true }
+  const answers = await Promise.all(
+    ids.map((taskId) =>
+      call(jsonRpc, a, 'SendMessage', { message: user('work', { taskId }), configuration }),
+    ),
+  )
+  expect(answers.map(({ error }) => error?.reason)).toEqual([undefined, 'UNAVAILABLE'])
+  expect(begun).toEqual(['go', 'go', 'work'])
+  opened.open()
+  await settle()
+  const again = await call(jsonRpc, a, 'SendMessage', {
+    message: user('work', { taskId: ids[1] }),
+    configuration,
+  })
+  expect(again.error).toBeUndefined()
 })
