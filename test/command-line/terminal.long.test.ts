@@ -120,6 +120,8 @@ test('a question is asked, and its hostile text is shown and not obeyed', async 
   const screen = new Screen(['send', await serveAgent(), 'ask'])
   await screen.shows(/Who are you\? \\x1b\[31mred\\x1b\]0;title\\x07\\x1b\]52;c[^]*> /)
   screen.press('Enter')
+  // It asks again. What is typed before that may be lost.
+  await screen.shows(/^> *\n> /m)
   screen.press('Ada', 'Enter')
   await screen.shows(/completed[^]*^Hello Ada\n\[exit 0\]/m)
 })

@@ -156,11 +156,12 @@ test('messages to several tasks at a time begin no more runs than limits.maxRuns
     return opened.opened
   }
   const { a } = replicas(execute, { limits: { maxRuns: 1 } })
-  const ids = [(await begin(a, 'go')).id, (await begin(a, 'go')).id]
+  const first = await begin(a, 'go')
+  const second = await begin(a, 'go')
   await settle()
   const configuration = { returnImmediately: true }
   const answers = await Promise.all(
-    ids.map((taskId) =>
+    [first, second].map(({ id: taskId }) =>
       call(jsonRpc, a, 'SendMessage', { message: user('work', { taskId }), configuration }),
     ),
   )
@@ -169,7 +170,7 @@ test('messages to several tasks at a time begin no more runs than limits.maxRuns
   opened.open()
   await settle()
   const again = await call(jsonRpc, a, 'SendMessage', {
-    message: user('work', { taskId: ids[1] }),
+    message: user('work', { taskId: second.id }),
     configuration,
   })
   expect(again.error).toBeUndefined()
