@@ -66,7 +66,8 @@ export class IdleRuns<P extends Principal> {
     if (registry.runOf(task.id) !== active) return
     active.isLetGo = true
     const isBesideOthers = run.isWaiting || signals.length > 0
-    if (!run.isWaiting || hasWaits) active.parked = { wakeAt, signals, isAsking: run.isWaiting, isBesideOthers }
+    if (!run.isWaiting || hasWaits)
+      active.parked = { wakeAt, signals, isAsking: run.isWaiting, isBesideOthers }
     const reason = new A2AError('LEASE_LOST', 'The run was let go while it waited', { taskId: task.id })
     active.followers = run.letGo(reason)
     release(active)
