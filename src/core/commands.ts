@@ -224,6 +224,9 @@ export function toHistory<S extends string>(
 /** The most bytes of a signal, and of all that a task has not received. */
 export const SIGNALS: SizeLimit = { option: 'signals', subject: 'Signals', maxBytes: 1_048_576 }
 
+/** The most characters of a name that code gives to a step, a wait or another entry of the history. */
+export const MAX_ENTRY_NAME = 200
+
 export function toSignal<S extends string>(
   name: string,
   value: unknown,
@@ -232,9 +235,7 @@ export function toSignal<S extends string>(
   const reader = new JsonReader(SIGNALS, limits.maxDepth)
   const read = reader.read(value, 'value')
   reader.check(read)
-  // As `run.waitFor` takes names.
-  if (readName(name, 'name').length > 200) throw invalidParams('name', 'exceeds 200 characters')
-  const entry: HistoryEntry = { kind: 'signal', name, value: read }
+  const entry: HistoryEntry = { kind: 'signal', name: readName(name, 'name', MAX_ENTRY_NAME), value: read }
   return { type: 'history', entries: [entry], message: undefined, update: undefined }
 }
 

@@ -124,11 +124,11 @@ function requireObjects(value: JsonValue | undefined, path: string): JsonObject[
 }
 
 /** An id, a skill or an owner: a short string that is not empty. */
-export function readName(value: unknown, path: string): string {
+export function readName(value: unknown, path: string, maxLength = MAX_NAME_LENGTH): string {
   if (typeof value !== 'string') throw invalidParams(path, `must be a string, got ${describe(value)}`)
   if (value === '') throw invalidParams(path, 'must not be empty')
-  if (value.length > MAX_NAME_LENGTH) {
-    throw invalidParams(path, `must have at most ${MAX_NAME_LENGTH} characters, got ${value.length}`)
+  if (value.length > maxLength) {
+    throw invalidParams(path, `must have at most ${maxLength} characters, got ${value.length}`)
   }
   if (hasLoneSurrogate(value)) throw invalidParams(path, 'has a lone surrogate, which UTF-8 cannot hold')
   return value

@@ -7,6 +7,7 @@ import { invalidParams } from '../errors.js'
 import type { HistoryEntry, HistoryRecorded, MessageAdded, TaskEvent, TurnEntry } from '../events.js'
 import { isInterrupted, isTerminal, type Lifecycle } from '../lifecycle.js'
 import { replayable } from './attempts.js'
+import { isNamed } from './named-entry.js'
 
 export interface Past<S extends string> {
   /** The events up to the last one of {@link entries}. What the code has shown since then, it shows again. */
@@ -41,10 +42,10 @@ export function readPast<S extends string>(
   const open = isOver ? [] : recorded
   const turn = turnOf(open[0]?.entry) ?? unmarkedTurn(events)
   const replayed = withoutOpenDelegations(replayable(open))
-  const entries = replayed.filter(({ entry }) => isAsked(entry))
+  const entries = replayed.filter(({ entry }) => isNamed(entry))
   const begins = turn.continued === undefined ? beginningOf(events, turn) : open[0]?.generation
   const last = entries.at(-1)?.generation ?? begins ?? 1
-  const shared = replayed.filter(({ entry }) => isAsked(entry) || entry.kind === 'read')
+  const shared = replayed.filter(({ entry }) => isNamed(entry) || entry.kind === 'read')
   const dropped = new Set<TaskEvent<S>>(open.filter((event) => !shared.includes(event)))
   const isKept = (event: TaskEvent<S>, index: number): boolean => {
     if (isFromUser(event) || event === open[0]) return true
@@ -65,11 +66,6 @@ function isAskedBy<S extends string>(
 ): boolean {
   const isQuestion = question?.type === 'history' && question.entry.kind === 'question'
   return isQuestion && event?.type === 'status' && isInterrupted(event.to, lifecycle)
-}
-
-/** Whether the code of a turn asks for the entry. */
-function isAsked({ kind }: HistoryEntry): boolean {
-  return !['turn', 'signal', 'read', 'attempt', 'failure', 'end'].includes(kind)
 }
 
 function turnOf(entry: HistoryEntry | undefined): TurnEntry | undefined {

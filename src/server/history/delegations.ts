@@ -11,7 +11,8 @@ import { observed, onAbort } from '../../runtime/abort.js'
 import { readOptions, requireBoolean, requireFunctions, requireMethods } from '../../runtime/options.js'
 import { agentIdOf, withLineage, type Lineage, type LineageSource } from '../../core/lineage/mark.js'
 import { Follower, type DelegationHandle, type FollowerOutcome, type Leg, type Runner } from './follower.js'
-import type { Journal, NamedEntry } from './journal.js'
+import type { NamedEntry } from '../../core/history/named-entry.js'
+import type { Journal } from './journal.js'
 import type {
   AnswerOf,
   DelegatedMessage,

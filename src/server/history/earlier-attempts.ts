@@ -12,6 +12,7 @@ import type { Artifact, DeepReadonly, Message, TaskSnapshot } from '../../core/t
 import { isShared, type ServedTasks } from '../tasks.js'
 import type { EarlierAttempts, OpenTurn } from './open-turn.js'
 import { readBy, startOf } from './continuation.js'
+import { placeOf } from './names.js'
 import { nextAttempt, replayable } from '../../core/history/attempts.js'
 
 /**
@@ -98,7 +99,7 @@ export function unreadMessages(
   { origin, read, history }: OpenTurn,
   isSteered: (message: Message) => boolean,
 ): readonly Message[] {
-  const begun = messages.findIndex(({ role, messageId }) => role === 'user' && messageId === origin)
+  const begun = placeOf(messages, origin)
   // As above.
   const unread = messages
     .slice(begun)

@@ -9,7 +9,7 @@ import type { Parked } from '../runs/active-run.js'
 import type { DelegationMarks } from './delegation-marks.js'
 import { isOver } from './delegations.js'
 import type { Follower } from './follower.js'
-import type { NamedEntry } from './journal.js'
+import type { NamedEntry } from '../../core/history/named-entry.js'
 import { isTaskEnd } from '../../core/errors.js'
 
 interface Followed {

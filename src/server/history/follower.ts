@@ -6,7 +6,7 @@
 import { A2AError } from '../../core/errors.js'
 import { JsonReader } from '../../core/json.js'
 import type { ReadonlyJson } from '../../core/json-types.js'
-import type { NamedEntry } from './journal.js'
+import type { NamedEntry } from '../../core/history/named-entry.js'
 
 /** The position of a run at another agent. */
 export interface DelegationHandle {

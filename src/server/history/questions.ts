@@ -102,12 +102,11 @@ export class Questions<P extends Principal> {
     this.#run.move('working', entries)
     this.#run.onWaiting()
     if (question === undefined) return false
-    if (failure === undefined) {
-      this.#answer(question, message)
-      return true
+    if (failure === undefined) this.#answer(question, message)
+    else {
+      this.#putBack(message)
+      question.drop(failure as Error)
     }
-    this.#putBack(message)
-    question.drop(failure as Error)
     return true
   }
 

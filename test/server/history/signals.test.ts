@@ -172,7 +172,7 @@ describe('a signal over a store', () => {
     await expect(b.tasks.signal('none', 'approval')).rejects.toMatchObject({ code: 'TASK_NOT_FOUND' })
     await expect(b.tasks.signal(id, '')).rejects.toMatchObject({ code: 'INVALID_PARAMS' })
     const long = b.tasks.signal(id, 'x'.repeat(201))
-    await expect(long).rejects.toThrow('name exceeds 200 characters')
+    await expect(long).rejects.toThrow('name must have at most 200 characters, got 201')
     await expect(b.tasks.signal(id, 'x', () => 1)).rejects.toMatchObject({ code: 'INVALID_PARAMS' })
   })
 
