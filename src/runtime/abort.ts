@@ -4,30 +4,28 @@
  * @module
  */
 
-/** The listener of a signal. */
-class Callbacks extends Set<() => void> {
-  handleEvent(): void {
-    for (const callback of this) callback()
-  }
-}
+const callbacksOf = new WeakMap<AbortSignal, Set<() => void>>()
 
-const listeners = new WeakMap<AbortSignal, Callbacks>()
+/** The one listener of each signal. */
+function callAll(this: AbortSignal): void {
+  for (const callback of callbacksOf.get(this) ?? []) callback()
+}
 
 /**
  * Calls `callback` when the signal aborts, or at once if it has aborted, unless the returned function is called first. A signal
  * has one listener for all callbacks: Node warns of more than ten, and each takes as long to add as there are others.
  */
 export function onAbort(signal: AbortSignal, callback: () => void): () => void {
-  const all = listeners.get(signal) ?? new Callbacks()
+  const all = callbacksOf.get(signal) ?? new Set()
   if (signal.aborted) callback()
   else {
-    listeners.set(signal, all.add(callback))
+    callbacksOf.set(signal, all.add(callback))
     // Adds the same listener once.
-    signal.addEventListener('abort', all)
+    signal.addEventListener('abort', callAll)
   }
   return () => {
     all.delete(callback)
-    if (all.size === 0) signal.removeEventListener('abort', all)
+    if (all.size === 0) signal.removeEventListener('abort', callAll)
   }
 }
 
