@@ -5,6 +5,7 @@
  */
 import { A2AError } from '../../core/errors.js'
 import type { HistoryEntry, HistoryRecorded } from '../../core/events.js'
+import { isNamed, type NamedEntry } from '../../core/history/named-entry.js'
 import type { HistoryChange } from '../../core/params.js'
 import type { Clock } from '../../runtime/clock.js'
 import { HistorySize, type HistoryLimits } from './history-size.js'
@@ -21,9 +22,6 @@ interface Held {
   readonly fail: (error: Error) => void
 }
 
-/** An entry that code asks for by its kind and name. */
-export type NamedEntry = Exclude<HistoryEntry, { readonly kind: UnnamedKind }>
-type UnnamedKind = 'turn' | 'signal' | 'read' | 'attempt' | 'failure' | 'end'
 export type Kind = NamedEntry['kind']
 type EntryOf<K extends Kind> = Extract<NamedEntry, { readonly kind: K }>
 type TurnEntry = Extract<HistoryEntry, { readonly kind: 'turn' }>
@@ -68,6 +66,7 @@ export class Journal {
   #hasTurn: boolean
   /** How many messages the code has read, and the position of the entry before which it did. */
   readonly #reads: { readonly position: number; readonly count: number }[] = []
+  #latestAnswer: string | undefined
   #mismatch: A2AError<'HISTORY_MISMATCH'> | undefined
 
   /**
@@ -147,11 +146,7 @@ export class Journal {
 
   /** The id of the message that answered the latest question which the replay has passed. */
   get latestAnswer(): string | undefined {
-    for (let position = this.#first - 1; position >= 0; position -= 1) {
-      const entry = this.#recorded[position]?.entry
-      if (entry?.kind === 'answer') return entry.messageId
-    }
-    return undefined
+    return this.#latestAnswer
   }
 
   /** Passes the entry, if the history holds it. */
@@ -307,6 +302,8 @@ export class Journal {
   }
 
   #passAt(position: number): void {
+    const entry = this.#recorded[position]?.entry
+    if (entry?.kind === 'answer') this.#latestAnswer = entry.messageId
     this.#recorded[position] = undefined
     this.#left -= 1
     while (this.#first < this.#recorded.length && this.#recorded[this.#first] === undefined) this.#first += 1
@@ -356,11 +353,6 @@ export class Journal {
     })
     return this.#mismatch
   }
-}
-
-/** Whether code asks for this entry. */
-function isNamed(entry: HistoryEntry): entry is NamedEntry {
-  return !['turn', 'signal', 'read', 'attempt', 'failure', 'end'].includes(entry.kind)
 }
 
 function keyOf(kind: Kind, name: string): string {

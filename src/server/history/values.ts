@@ -8,7 +8,7 @@ import type { Clock } from '../../runtime/clock.js'
 import { platformRandom } from '../../runtime/crypto.js'
 import { randomId } from '../../runtime/ids.js'
 import type { Journal } from './journal.js'
-import { requireName } from './names.js'
+import { placeOf, requireName } from './names.js'
 
 export class Values {
   readonly #journal: Journal
@@ -45,11 +45,9 @@ export class Values {
 
   /** The part of the conversation that the code sees, of a turn that began with the user's message `origin`. */
   conversation(messages: TaskSnapshot['messages'], origin: string): TaskSnapshot['messages'] {
-    const countTo = (id: string): number =>
-      messages.findIndex(({ role, messageId }) => role === 'user' && messageId === id) + 1
     try {
-      // Earlier releases recorded no reads.
-      const least = countTo(this.#journal.latestAnswer ?? origin)
+      // Code that has an answer may read what came before it. Earlier releases did not record that.
+      const least = placeOf(messages, this.#journal.latestAnswer ?? origin) + 1
       const count = Math.max(least, this.#journal.see(messages.length, least))
       return count < messages.length ? messages.slice(0, count) : messages
     } catch {

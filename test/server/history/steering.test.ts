@@ -55,6 +55,30 @@ test('a message that arrives during a step is seen after it, also in a replay', 
   expect(await resultOf(b, id)).toEqual(['go,stop,late'])
 })
 
+test('code that has an answer sees the messages before it, also where an earlier attempt read none', async () => {
+  const ask = async (run: Run): Promise<string> => textOf(await run.requireInput('Which?'))
+  const { a, b, clock } = replicas([
+    async (run) => {
+      await ask(run)
+      await run.step('last', () => 1)
+      await forEver()
+    },
+    async (run) => {
+      const answer = await ask(run)
+      const seen = said(run)
+      await run.step('last', () => 2)
+      return `${answer}: ${seen}`
+    },
+  ])
+  const { id } = await begin(a, 'go')
+  await settle()
+  await begin(a, 'this', id)
+  await settle()
+  a.store.fail()
+  await pass(clock, async () => (await stateAt(b, id)) === 'completed')
+  expect(await resultOf(b, id)).toEqual(['this: go,Which?,this'])
+})
+
 test('code that waits for a message without a step ends its wait in a replay', async () => {
   const { a, b, clock } = replicas(
     [
