@@ -91,9 +91,8 @@ async function completeWith<P extends Principal>(
   content: Content,
 ): Promise<void> {
   if (content.type === 'message') {
-    const isLast =
-      !hasWaiting(run, queues) && (await complete(run, queues, { message: run.say(content.message) }))
-    if (!isLast) run.update({ message: content.message })
+    const message = run.say(content.message)
+    if (!(await complete(run, queues, { message }))) run.update({ message: content.message })
     return
   }
   const artifact = content.type === 'part' ? { parts: [content.part] } : content.artifact
