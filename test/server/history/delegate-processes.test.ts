@@ -316,6 +316,24 @@ describe('the cancel of a task whose process has died', () => {
     expect(b.errors).toEqual([])
   })
 
+  test('shows the code the messages that it had read, not those that came since', async () => {
+    const slow = await slowChild()
+    const delegating = booking(slow)
+    const { a, b, clock } = replicas((run) =>
+      run.messages.length === 1 ? delegating(run) : run.step('other', () => 'Not before'),
+    )
+    const { id } = await begin(a, 'go')
+    await until(async () => (await a.tasks.history(id)).some(({ entry }) => entry.kind === 'handle'))
+    await begin(a, 'more', id)
+    a.store.fail()
+    await b.tasks.cancelTask(id)
+    clock.advance(15_000)
+    await settle()
+    clock.advance(15_001)
+    await until(() => slow.tasks.countTasks({ state: 'canceled' }) === 1)
+    expect(b.errors).toEqual([])
+  })
+
   test('leaves the agent of a task alone that has ended in another way', async () => {
     const slow = await slowChild()
     const { a, b, clock } = replicas(booking(slow))

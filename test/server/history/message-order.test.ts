@@ -6,6 +6,7 @@ import {
   cluster,
   get,
   holdUp,
+  type Replica,
   pass,
   replicas,
   resultOf,
@@ -143,7 +144,32 @@ test('a message that is being stored when the code returns a message begins its 
   await settle()
   expect(begun).toEqual(['go', 'two'])
   expect(await stateAt(a, id)).toBe('completed')
-  expect(textOf((await get(a, id)).status.message ?? { parts: [] })).toBe('Done with two')
+  const task = await get(a, id)
+  expect(textOf(task.status.message ?? { parts: [] })).toBe('Done with two')
+  expect(saidIn(task)).toEqual(['go', 'two', 'Done with go', 'Done with two'])
+})
+
+test('of two messages with one id, the run gets the one that is stored', async () => {
+  const read: string[] = []
+  const commit = holdUp('commit')
+  const execute: Execute = async (run) => void read.push(textOf(await run.requireInput('What?')))
+  const { all } = cluster([execute, execute], {}, (store, at) => (at === 0 ? commit.way(store) : store))
+  const [a, b] = all
+  if (a === undefined || b === undefined) throw new Error('There are two')
+  const { id } = await begin(a, 'go')
+  await settle()
+  const say = async (at: Replica, text: string): Promise<string | undefined> => {
+    const message = { ...user(text, { taskId: id }), messageId: 'same' }
+    return (await call(jsonRpc, at, 'SendMessage', { message })).error?.reason
+  }
+  const { called, go } = commit.next()
+  const later = say(a, 'second')
+  await called
+  const first = say(b, 'first')
+  await settle()
+  go()
+  expect([await first, await later]).toEqual([undefined, 'INVALID_PARAMS'])
+  expect(read).toEqual(['first'])
 })
 
 test('messages to several tasks at a time begin no more runs than limits.maxRuns', async () => {

@@ -58,11 +58,12 @@ test('count from 1 in a process that continues after a crash, with the same key'
   expect(task && textsOf(task)).toEqual(['b3 ', 'done'])
 })
 
+/** The step throws at the first process, and ends at others. */
+const flakyAtA = (): ReturnType<typeof flaky> =>
+  flaky(({ by }) => (by === 'a' ? 'throws' : 'ends'), { attempts: 3, backoff: BACKOFF })
+
 test('a process that dies in a pause longer than its lease: another one tries again at once', async () => {
-  const { made, executes } = flaky(({ by }) => (by === 'a' ? 'throws' : 'ends'), {
-    attempts: 3,
-    backoff: BACKOFF,
-  })
+  const { made, executes } = flakyAtA()
   const { a, b, clock } = replicas(executes, { manager: { recover: 'resume' } })
   const { id } = await begin(a, 'go')
   await settle()
@@ -95,10 +96,7 @@ test('a process that lives keeps its task in a pause longer than its lease', asy
 })
 
 test('a process that closes in a pause leaves the step to another one', async () => {
-  const { made, executes } = flaky(({ by }) => (by === 'a' ? 'throws' : 'ends'), {
-    attempts: 3,
-    backoff: BACKOFF,
-  })
+  const { made, executes } = flakyAtA()
   const { a, b, clock } = replicas(executes, { manager: { recover: 'resume' } })
   const { id } = await begin(a, 'go')
   await settle()
