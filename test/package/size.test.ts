@@ -7,7 +7,7 @@ import { read } from '../support/repository.js'
  * The size, and a little more. docs/design/performance.md says what it is made of. Counts the files that are loaded at the
  * start: what reads a feed, lists children, forks and redrives is loaded on its first use.
  */
-const LIMIT = 22_950
+const LIMIT = 23_450
 
 it(`\`import { TaskManager } from 'a2a-tasks'\`, minified and zipped, takes at most ${LIMIT} bytes`, async () => {
   const { code, codeOnDemand, gzipBytes } = await bundle(`export { TaskManager } from 'a2a-tasks'`, {
@@ -27,7 +27,7 @@ it(`\`import { TaskManager } from 'a2a-tasks'\`, minified and zipped, takes at m
  * code for tasks of a `taskManager` is its own file, which only clients with a `taskManager` load. A bundler that makes
  * one file of all adds it, and docs/design/performance.md says how much that is.
  */
-const CLIENT_LIMIT = 34_350
+const CLIENT_LIMIT = 36_000
 
 it(`\`import { A2AClient } from 'a2a-tasks/client'\` takes at most ${CLIENT_LIMIT} bytes`, async () => {
   const { code, codeOnDemand, gzipBytes } = await bundle(`export { A2AClient } from 'a2a-tasks/client'`, {
