@@ -284,8 +284,8 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskViews<
 
   /**
    * Stores saved tasks one after the other, without events: an older cursor gets a `resync`. All are checked before the first
-   * is stored. After a failure, call it again: those that it has stored stay, and are completed. When another task has an id,
-   * those before it stay stored. Unfinished turns continue in any process.
+   * is stored. After a failure, call it again: those that it has stored stay, and are completed. When a task with other content
+   * has an id, those before it stay stored. Unfinished turns continue in any process.
    *
    * @throws {A2AError} `INVALID_PARAMS` with the path of the invalid value, or of the id that is in use.
    */

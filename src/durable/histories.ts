@@ -6,7 +6,6 @@
 import { A2AError, invalidParams } from '../core/errors.js'
 import type { HistoryRecorded, TaskEvent, TaskStreamEvent } from '../core/events.js'
 import type { JsonObject } from '../core/json-types.js'
-import type { TaskDocuments } from '../core/managers.js'
 import { isTerminal } from '../core/lifecycle.js'
 import { toRecords, type SavedTask } from '../core/restore.js'
 import {
@@ -15,12 +14,11 @@ import {
   logAfter,
   RESTORED,
   type HeldLog,
-  type RestoredHistory,
 } from '../core/saved/restored-history.js'
 import type { SavedHistory } from '../core/saved/saved-history.js'
 import type { TaskRecord } from '../core/task-record.js'
-import { keyOf, type Artifact, type DeepReadonly, type TaskKey, type TaskSnapshot } from '../core/task.js'
-import { randomId } from '../runtime/ids.js'
+import { keyOf, type Artifact, type DeepReadonly, type TaskSnapshot } from '../core/task.js'
+import { hashOf } from '../runtime/hash.js'
 import { headOf } from './cache/checkpoint.js'
 import { LogReader } from './cache/log-reader.js'
 import type { DurableContext } from './context.js'
@@ -114,7 +112,8 @@ export async function restoreTasks<S extends string>(
 }
 
 /**
- * First creates the task, then stores what belongs to it. A task that an earlier call has created is completed.
+ * First creates the task, then stores what belongs to it. A task that an earlier call has created from the same content is
+ * completed.
  *
  * @returns `false`, with nothing changed, when the id is in use by another task.
  */
@@ -129,13 +128,11 @@ async function restore<S extends string>(
   const isOpen = turn !== undefined && !isTerminal(state, lifecycle)
   const task = isOpen ? { ...record.task, artifacts: artifactsAtEntry(record) } : record.task
   const { artifacts } = task
-  const creation = { task, events: [], head: headOf(task, [], lifecycle), commitId: randomId() }
+  // By its id, a store knows a creation that is repeated, also after the task has changed.
+  const creation = { task, events: [], head: headOf(task, [], lifecycle), commitId: contentId(task, record) }
+  if (!(await storeClient.callForUser('create', () => store.create(creation)))) return false
   const key = keyOf(task)
   const documents = documentsOf(store, storeClient)
-  if (!(await storeClient.callForUser('create', () => store.create(creation)))) {
-    const present = await restoredBefore(context, { ...key, generation }, documents)
-    if (present !== 'unchanged') return present === 'changed'
-  }
   const put = (kind: string, id: string, value: object): Promise<boolean> =>
     // All of it is JSON.
     documents.putDocument({ key, kind, id, value: value as JsonObject }, 0)
@@ -143,26 +140,30 @@ async function restore<S extends string>(
     await put(RESTORED, RESTORED, { generation, recorded, artifacts })
   if (redriven !== undefined) await put(...madeClaim(redriven))
   if (!isOpen) return true
+  const [head] = await storeClient.callForUser('heads', () => store.heads([key.id]))
+  // A task that has changed since is continued already, or needs no more.
+  if (head?.generation !== generation) return true
   // As if its process had died: a sweep of any process continues the turn.
   const lease = { id: PARKED, ttlMs: 0, note: toStoredNote({ ...NO_NOTE, restarts: -1 }) }
   await storeClient.callForUser('acquire', () => store.acquire(key, lease))
   return true
 }
 
-/** Whether the task with this id was restored from the same snapshot; `undefined` for another task. */
-async function restoredBefore<S extends string>(
-  { storeClient, settings: { store } }: DurableContext<S>,
-  { generation, ...key }: TaskKey & { readonly generation: number },
-  documents: Pick<TaskDocuments, 'documents'>,
-): Promise<'unchanged' | 'changed' | undefined> {
-  const [head] = await storeClient.callForUser('heads', () => store.heads([key.id]))
-  if (head?.createdAt !== key.createdAt) return undefined
-  const [first] = await storeClient.callForUser('events', () => store.events(key, 0, 1))
-  if (first === undefined && head.generation === generation) return 'unchanged'
-  const [document] = await documents.documents(key, RESTORED)
-  // This file wrote it.
-  const restored = document?.value as Partial<RestoredHistory> | undefined
-  return restored?.generation === generation ? 'changed' : undefined
+/**
+ * An id made of the content of a saved task and its history. The times of changes do not count: those that are later than the
+ * clock of this process were set to its time.
+ */
+function contentId<S extends string>(
+  task: TaskSnapshot<S>,
+  { task: { artifacts }, history, redriven }: TaskRecord<S>,
+): string {
+  const states = task.history.map(({ state }) => state)
+  const content = { ...task, updatedAt: '', history: states, all: artifacts, recorded: history, redriven }
+  const sorted = (_: string, value: unknown): unknown =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)))
+      : value
+  return `restore ${hashOf(JSON.stringify(content, sorted))}`
 }
 
 /** The artifacts as they were at the latest entry of the history: the turn shows again what came after it. */
