@@ -8,6 +8,7 @@ import { requireDeadLetter, toFork, toRedrive, type Fork, type ForkOptions } fro
 import type { TaskDocuments } from '../core/managers.js'
 import type { RequireRoom } from '../core/queries.js'
 import { recordOf } from '../core/task-record.js'
+import { REDRIVE } from '../runtime/document-kinds.js'
 import { keyOf, type Task, type TaskKey } from '../core/task.js'
 import { copyOf } from './cache/change.js'
 import { LogReader } from './cache/log-reader.js'
@@ -15,8 +16,7 @@ import type { DurableContext } from './context.js'
 import { requireUnused } from './create-task.js'
 import { NO_NOTE, PARKED, toStoredNote } from './leases/lease-note.js'
 
-/** The document beside a dead letter that names the task which continues it. */
-const KIND = 'redrive'
+/** The id of the document beside a dead letter that names the task which continues it. */
 const ID = 'task'
 
 interface Claim {
@@ -27,7 +27,7 @@ interface Claim {
 
 /** The document of a dead letter that was redriven: its kind, its id and its value. */
 export function madeClaim(taskId: string): [kind: string, id: string, value: Claim] {
-  return [KIND, ID, { taskId, isMade: true }]
+  return [REDRIVE, ID, { taskId, isMade: true }]
 }
 
 /** The task that continues a dead letter. */
@@ -43,7 +43,7 @@ async function claimOf(
   documents: Pick<TaskDocuments, 'documents'>,
   key: TaskKey,
 ): Promise<Claim | undefined> {
-  const [document] = await documents.documents(key, KIND)
+  const [document] = await documents.documents(key, REDRIVE)
   // This file wrote it.
   return document?.value as Claim | undefined
 }
@@ -80,7 +80,7 @@ export class StoredForks<S extends string> {
       const log = await new LogReader<S>(this.#context, taskId, { after: 0 }).rest()
       const made = await this.#makeOnce(toRedrive(log, id, settings), requireRoom)
       const value = { taskId: id, isMade: true }
-      await this.#documents.putDocument({ key, kind: KIND, id: ID, value }, 1)
+      await this.#documents.putDocument({ key, kind: REDRIVE, id: ID, value }, 1)
       if (made !== undefined) return made
     }
     const present = await cache.read(id, copyOf)
@@ -98,7 +98,7 @@ export class StoredForks<S extends string> {
     const known = await claimOf(this.#documents, key)
     if (known !== undefined) return known
     const value = { taskId: this.#context.settings.generateId() }
-    await this.#documents.putDocument({ key, kind: KIND, id: ID, value }, 0)
+    await this.#documents.putDocument({ key, kind: REDRIVE, id: ID, value }, 0)
     // Another call may have been faster, and a repeated write is refused after the first attempt succeeded.
     const stored = await claimOf(this.#documents, key)
     if (stored === undefined) throw taskNotFound(key.id)

@@ -8,16 +8,11 @@ import type { HistoryRecorded, TaskEvent, TaskStreamEvent } from '../core/events
 import type { JsonObject } from '../core/json-types.js'
 import { isTerminal } from '../core/lifecycle.js'
 import { toRecords, type SavedTask } from '../core/restore.js'
-import {
-  artifactsBefore,
-  entriesOf,
-  logAfter,
-  RESTORED,
-  type HeldLog,
-} from '../core/saved/restored-history.js'
+import { artifactsBefore, entriesOf, logAfter, type HeldLog } from '../core/saved/restored-history.js'
 import type { SavedHistory } from '../core/saved/saved-history.js'
 import type { TaskRecord } from '../core/task-record.js'
 import { keyOf, type Artifact, type DeepReadonly, type TaskSnapshot } from '../core/task.js'
+import { RESTORED } from '../runtime/document-kinds.js'
 import { hashOf } from '../runtime/hash.js'
 import { headOf } from './cache/checkpoint.js'
 import { LogReader } from './cache/log-reader.js'

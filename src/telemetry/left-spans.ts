@@ -5,11 +5,9 @@
  */
 import type { TaskDocuments } from '../core/managers.js'
 import type { TaskKey } from '../core/task.js'
+import { TRACE } from '../runtime/document-kinds.js'
 import type { OtelSpan, OtelSpanContext } from './api.js'
 import type { Telemetry } from './telemetry.js'
-
-/** The kind of the document, and the id of the only one that a task has. */
-const KIND = 'trace'
 
 /** Telemetry must not break what it observes: failures of the store are ignored, and a link is missing then. */
 export class LeftSpans {
@@ -25,13 +23,13 @@ export class LeftSpans {
   leave(task: TaskKey, span: OtelSpan): void {
     const value = this.#telemetry.traceOf(span)
     if (value === undefined) return
-    void this.#documents.putDocument({ key: keyOf(task), kind: KIND, id: KIND, value }, 0).catch(ignore)
+    void this.#documents.putDocument({ key: keyOf(task), kind: TRACE, id: TRACE, value }, 0).catch(ignore)
   }
 
   /** Calls `onFound` with the span that was stored, if there is one. */
   link(task: TaskKey, onFound: (span: OtelSpanContext) => void): void {
     const read = async (): Promise<void> => {
-      const [found] = await this.#documents.documents(keyOf(task), KIND)
+      const [found] = await this.#documents.documents(keyOf(task), TRACE)
       const span = this.#telemetry.readSpan(found?.value)
       if (span !== undefined) onFound(span)
     }

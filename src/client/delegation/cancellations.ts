@@ -5,11 +5,13 @@
  */
 import { isTerminal } from '../../core/lifecycle.js'
 import { A2AError } from '../../core/errors.js'
-import type { DocumentCursor, SharedTasks, TaskDocument } from '../../core/managers.js'
+import { allDocuments } from '../../runtime/all-documents.js'
+import type { SharedTasks, TaskDocument } from '../../core/managers.js'
 import { keyOf } from '../../core/task.js'
 import type { Clock } from '../../runtime/clock.js'
+import { SENT_TASK } from '../../runtime/document-kinds.js'
 import type { Position } from './positions.js'
-import { KIND } from './shared-delegations.js'
+import { POSITION } from './stored-document.js'
 
 /** Pause between two searches, in ms. */
 const INTERVAL_MS = 15_000
@@ -17,7 +19,6 @@ const INTERVAL_MS = 15_000
 const GRACE_MS = 15_000
 /** How long after the end of a task its agent is asked to cancel it, in ms. */
 const GIVE_UP_MS = 600_000
-const PAGE_SIZE = 100
 
 export interface Canceler {
   /** Cancels the task of `position` at its agent, if this process knows the agent. Resolves to whether it has ended there. */
@@ -36,14 +37,14 @@ export function cancelAbandoned(tasks: SharedTasks, canceler: Canceler, clock: C
   }
   const latest = { current: canceler }
   cancelersByManager.set(tasks, latest)
-  searchEnded(tasks, KIND, clock, ({ value }) => {
+  searchEnded(tasks, SENT_TASK, clock, ({ value }) => {
     // All documents of this kind are positions.
     return latest.current.cancel(value as unknown as Position)
   })
 }
 
 /**
- * Searches for tasks that have ended and still have a document of the kind, until the manager is destroyed.
+ * Searches for tasks that have ended and still have a position of the kind, until the manager is destroyed.
  *
  * @param cancel - Resolves to whether the document is done with, and is to be deleted.
  * @returns A function that ends the search.
@@ -61,8 +62,10 @@ export function searchEnded(
   }
   const search = async (): Promise<void> => {
     try {
-      for await (const document of allDocuments(tasks, kind)) {
+      for await (const document of allDocuments(tasks.documents, kind)) {
         if (isStopped) return
+        // Earlier builds stored other documents under one of the kinds.
+        if (document.id !== POSITION) continue
         await cancelIfEnded(tasks, document, cancel, clock)
       }
     } catch (error) {
@@ -75,19 +78,6 @@ export function searchEnded(
   return () => {
     isStopped = true
     stopTimer()
-  }
-}
-
-async function* allDocuments(
-  { documents }: SharedTasks,
-  kind: string,
-): AsyncGenerator<TaskDocument, undefined> {
-  for (let after: DocumentCursor | undefined; ;) {
-    const page: readonly TaskDocument[] = await documents.allDocuments(kind, after, PAGE_SIZE)
-    yield* page
-    const last = page.at(-1)
-    if (last === undefined || page.length < PAGE_SIZE) return
-    after = { taskId: last.key.id, createdAt: last.key.createdAt, id: last.id }
   }
 }
 

@@ -6,6 +6,7 @@
 import type { JsonValue } from '../../core/json-types.js'
 import type { LeasedTasks, SharedTasks } from '../../core/managers.js'
 import type { Clock } from '../../runtime/clock.js'
+import { SENT_TASK } from '../../runtime/document-kinds.js'
 import { RunAbandoned } from '../run/run-errors.js'
 import { leaseAs, letGo } from './leases.js'
 import {
@@ -18,9 +19,6 @@ import {
 import { StoredDocument } from './stored-document.js'
 import { isTaskEnd } from '../../core/errors.js'
 
-/** The kind of the documents that hold positions, and their id: each task has one at most. */
-export const KIND = 'delegation'
-const DOCUMENT_ID = 'position'
 /** Two workers on one task would overwrite each other's changes. */
 const IN_USE =
   'in use by a run of a request handler, or by another replica. In a run, delegate a new task: sendTask(agent, await tasks.createTask({ skill, input }))'
@@ -52,7 +50,7 @@ export class SharedDelegations implements Delegations {
     if (acquired.type === 'elsewhere') throw inProgress(taskId, IN_USE)
     try {
       const { documents } = this.#tasks
-      const document = await StoredDocument.open<Position>(documents, acquired.task, KIND, DOCUMENT_ID)
+      const document = await StoredDocument.open<Position>(documents, acquired.task, SENT_TASK)
       return new LeasedDelegation(taskId, leased, this.#clock, document)
     } catch (error) {
       await letGo(leased, taskId, this.#clock)

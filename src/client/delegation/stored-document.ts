@@ -8,6 +8,9 @@ import type { JsonValue } from '../../core/json-types.js'
 import type { TaskDocument, TaskDocuments } from '../../core/managers.js'
 import { keyOf, type TaskKey } from '../../core/task.js'
 
+/** The id of the document. A task has one of each kind at most. */
+export const POSITION = 'position'
+
 /** The last value that this process has read or written. Writes are made one after the other. */
 export class StoredDocument<T> {
   readonly #documents: TaskDocuments
@@ -28,18 +31,13 @@ export class StoredDocument<T> {
     this.#value = stored && (stored.value as unknown as T)
   }
 
-  static async open<T>(
-    documents: TaskDocuments,
-    task: TaskKey,
-    kind: string,
-    id: string,
-  ): Promise<StoredDocument<T>> {
+  static async open<T>(documents: TaskDocuments, task: TaskKey, kind: string): Promise<StoredDocument<T>> {
     const key = keyOf(task)
     const found = await documents.documents(key, kind)
     return new StoredDocument(
       documents,
-      { key, kind, id },
-      found.find((each) => each.id === id),
+      { key, kind, id: POSITION },
+      found.find(({ id }) => id === POSITION),
     )
   }
 

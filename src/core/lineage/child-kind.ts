@@ -3,10 +3,11 @@
  *
  * @module
  */
+import { CHILD_OF } from '../../runtime/document-kinds.js'
 import { hashOf } from '../../runtime/hash.js'
 
 /** The kind of the documents beside the children of a task, which may be one of another agent. */
 export function childKind(parentId: string): string {
   // Parents are named by clients: the kind has a fixed length.
-  return `child:${hashOf(parentId).slice(0, 40)}`
+  return `${CHILD_OF}${hashOf(parentId).slice(0, 40)}`
 }

@@ -7,10 +7,8 @@ import type { HistoryRecorded, TaskEvent, TaskStreamEvent } from '../events.js'
 import { apply, thawTask } from '../evolve.js'
 import { freezeDeep } from '../json.js'
 import type { MaybePromise, TaskDocuments } from '../managers.js'
+import { RESTORED } from '../../runtime/document-kinds.js'
 import { keyOf, type Artifact, type DeepReadonly, type TaskSnapshot } from '../task.js'
-
-/** The kind and the id of the document. */
-export const RESTORED = 'restored'
 
 export interface RestoredHistory {
   /** That of the task when it was restored: its log begins after it. */

@@ -5,7 +5,8 @@
  */
 import type { SharedTasks, TaskDocument } from '../../core/managers.js'
 import { keyOf, type TaskKey, type TaskSnapshot } from '../../core/task.js'
-import { StoredDocument } from '../../client/delegation/stored-document.js'
+import { GATEWAY_END, GATEWAY_TASK } from '../../runtime/document-kinds.js'
+import { POSITION, StoredDocument } from '../../client/delegation/stored-document.js'
 import type { TaskRef } from '../provider.js'
 import type { RegisteredAgent } from '../registry/agent.js'
 
@@ -31,12 +32,6 @@ interface Sending {
   readonly previous?: TaskRef | undefined
 }
 
-/** The kind of the positions of tasks that have not ended at their services. */
-export const KIND = 'gateway'
-/** The kind of the positions of tasks that have ended: later tasks continue their conversations. */
-const ENDED_KIND = 'gateway-ended'
-/** Each task has one document of each kind at most. */
-const DOCUMENT_ID = 'position'
 /** Number of tasks of a context that are searched for the conversation to continue. */
 const MAX_SEARCHED = 20
 
@@ -49,12 +44,12 @@ export class Positions {
 
   /** The position of a task that has not ended at its service, for the process that works on it. */
   open(task: TaskKey): Promise<StoredDocument<Position>> {
-    return StoredDocument.open(this.#tasks.documents, task, KIND, DOCUMENT_ID)
+    return StoredDocument.open(this.#tasks.documents, task, GATEWAY_TASK)
   }
 
   /** The position of a task, also of one that has ended. */
   async read(task: TaskKey): Promise<Position | undefined> {
-    return (await this.#read(task, KIND)) ?? (await this.#read(task, ENDED_KIND))
+    return (await this.#read(task, GATEWAY_TASK)) ?? (await this.#read(task, GATEWAY_END))
   }
 
   /** The task has ended at its service: no process has to cancel it there. */
@@ -65,7 +60,7 @@ export class Positions {
       // Plain JSON, as a `ref` is.
       const { agentId, provider, messageId, ref } = value
       const ended = { agentId, provider, messageId, ref: structuredClone(ref) }
-      await this.#tasks.documents.putDocument({ key, kind: ENDED_KIND, id: DOCUMENT_ID, value: ended }, 0)
+      await this.#tasks.documents.putDocument({ key, kind: GATEWAY_END, id: POSITION, value: ended }, 0)
     }
     await document.delete()
   }

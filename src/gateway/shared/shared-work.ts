@@ -9,6 +9,7 @@ import { isTerminal, type TaskState } from '../../core/lifecycle.js'
 import type { SharedTasks, TaskDocument } from '../../core/managers.js'
 import type { MessageInput } from '../../core/params.js'
 import type { TaskSnapshot } from '../../core/task.js'
+import { GATEWAY_TASK } from '../../runtime/document-kinds.js'
 import { randomId } from '../../runtime/ids.js'
 import { settleWithin } from '../../runtime/shutdown.js'
 import type { AdmittedAgent, AgentSelector } from '../admission/agent-selection.js'
@@ -26,7 +27,7 @@ import { requireAgent } from '../turns/local-work.js'
 import { cancelAt, type Turn } from '../turns/turn.js'
 import { Turns } from '../turns/turns.js'
 import type { BegunTurn, LocatedTask, Work } from '../turns/work.js'
-import { KIND, positionIn, Positions, refAt, type Position } from './positions.js'
+import { positionIn, Positions, refAt, type Position } from './positions.js'
 import { SharedResumer, toNote } from './shared-resume.js'
 import { SharedTurns } from './shared-turns.js'
 import { Workers } from './workers.js'
@@ -72,7 +73,7 @@ export class SharedWork implements Work {
       workers: this.#workers,
     })
     const cancel = (document: TaskDocument): Promise<boolean> => this.#cancelEnded(document)
-    this.#stopSearch = searchEnded(tasks, KIND, settings.backgroundClock, cancel)
+    this.#stopSearch = searchEnded(tasks, GATEWAY_TASK, settings.backgroundClock, cancel)
   }
 
   begin(agentId: string, message: MessageInput, options: SendTaskOptions): Promise<BegunTurn> {

@@ -3,12 +3,14 @@
  *
  * @module
  */
+import { allDocuments } from '../../runtime/all-documents.js'
 import { childKind } from '../../core/lineage/child-kind.js'
-import type { TaskDocuments } from '../../core/managers.js'
+import type { TaskDocument, TaskDocuments } from '../../core/managers.js'
 import { keyOf, type TaskKey } from '../../core/task.js'
+import { RUN_DELEGATION, SENT_TASK } from '../../runtime/document-kinds.js'
 
-/** The kind of the documents. */
-export const MARK = 'delegation'
+/** The id of the only mark that a task has. */
+const MARK = 'delegation'
 
 export class DelegationMarks {
   readonly #documents: TaskDocuments
@@ -36,8 +38,22 @@ export class DelegationMarks {
   async remove(task: TaskKey): Promise<void> {
     await this.#documents.deleteDocument(markOf(task)).catch(() => undefined)
   }
+
+  /**
+   * All marks, also those that earlier builds have stored among the documents of `sendTask`.
+   *
+   * @throws {A2AError} `STORE_FAILED`, `MANAGER_DESTROYED`, as a rejection.
+   */
+  async *all(): AsyncGenerator<TaskDocument, undefined> {
+    for await (const earlier of allDocuments(this.#documents, SENT_TASK)) {
+      if (earlier.id !== MARK) continue
+      await this.#documents.putDocument({ ...markOf(earlier.key), value: earlier.value }, 0)
+      await this.#documents.deleteDocument(earlier)
+    }
+    yield* allDocuments(this.#documents, RUN_DELEGATION)
+  }
 }
 
 export function markOf(task: TaskKey): { readonly key: TaskKey; readonly kind: string; readonly id: string } {
-  return { key: keyOf(task), kind: MARK, id: MARK }
+  return { key: keyOf(task), kind: RUN_DELEGATION, id: MARK }
 }

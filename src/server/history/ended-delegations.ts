@@ -7,7 +7,7 @@
 import { terminal } from '../../core/decide.js'
 import { A2AError, endError, isTaskEnd } from '../../core/errors.js'
 import { isTerminal } from '../../core/lifecycle.js'
-import type { DocumentCursor, SharedTasks, TaskDocument } from '../../core/managers.js'
+import type { SharedTasks, TaskDocument } from '../../core/managers.js'
 import type { TaskSnapshot } from '../../core/task.js'
 import { settleWithin } from '../../runtime/shutdown.js'
 import { textOf } from '../../wire/text.js'
@@ -21,7 +21,7 @@ import { referencesOf } from '../runs/references.js'
 import type { RequestNotes } from '../runs/request-notes.js'
 import { RunController } from '../runs/run-controller.js'
 import type { WorkedTasks } from '../tasks.js'
-import { markOf, MARK, type DelegationMarks } from './delegation-marks.js'
+import { markOf, type DelegationMarks } from './delegation-marks.js'
 import { readOpenTurn } from './earlier-attempts.js'
 import type { OpenTurn } from './open-turn.js'
 
@@ -37,7 +37,6 @@ const PAUSE_MS = 60_000
 const MAX_ATTEMPTS = 6
 /** As before, where the code may have killed the processes. */
 const MAX_RISKY_ATTEMPTS = 2
-const PAGE_SIZE = 100
 
 interface EndedContext<P extends Principal> {
   readonly settings: Settings<P>
@@ -73,15 +72,11 @@ export class EndedDelegations<P extends Principal> {
 
   /** Never rejects: the next search finds what this one has missed. */
   async #search(): Promise<void> {
-    const { documents } = this.#context.tasks
     try {
-      let after: DocumentCursor | undefined
-      do {
-        const page = await documents.allDocuments(MARK, after, PAGE_SIZE)
-        for (const document of page) if (!this.#isClosed) await this.#look(document)
-        const last = page.length < PAGE_SIZE ? undefined : page.at(-1)
-        after = last && { taskId: last.key.id, createdAt: last.key.createdAt, id: last.id }
-      } while (after !== undefined && !this.#isClosed)
+      for await (const document of this.#context.marks.all()) {
+        if (this.#isClosed) return
+        await this.#look(document)
+      }
     } catch (error) {
       if (A2AError.is(error, 'MANAGER_DESTROYED')) return
     }

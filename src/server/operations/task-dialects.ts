@@ -9,6 +9,7 @@
 import type { TaskDocument, TaskDocuments } from '../../core/managers.js'
 import { hasLoneSurrogate } from '../../core/json.js'
 import type { TaskSnapshot } from '../../core/task.js'
+import { ORIGIN } from '../../runtime/document-kinds.js'
 import type { Dialect } from '../../wire/dialect.js'
 import type { AcceptedMessage } from '../runs/accepted-message.js'
 import type { Settings } from '../options.js'
@@ -31,7 +32,6 @@ interface CachedOrigin {
   readonly origin: Origin | undefined
 }
 
-const KIND = 'origin'
 const MAX_CACHED = 10_000
 const MAX_ID = 1_024
 /** The dialect of a task is stored after the task; at this age of the task, in ms, it is there or never will be. */
@@ -111,7 +111,7 @@ export class TaskDialects {
     if (task === null) return
     const { createdAt } = task
     const origin = { dialect: dialect.version, principalId: principal?.id ?? null }
-    const document = { key: { id: taskId, createdAt }, kind: KIND, id: KIND, value: origin }
+    const document = { key: { id: taskId, createdAt }, kind: ORIGIN, id: ORIGIN, value: origin }
     await this.#documents.putDocument(document, 0)
     this.#remember(taskId, { createdAt, origin })
   }
@@ -126,7 +126,7 @@ export class TaskDialects {
     const cached = this.#cached(task)
     if (cached !== undefined) return cached.origin
     const { createdAt } = task
-    const [found] = await this.#documents.documents({ id: taskId, createdAt }, KIND)
+    const [found] = await this.#documents.documents({ id: taskId, createdAt }, ORIGIN)
     const origin = found && toOrigin(found)
     const isOld = clock.now() - Date.parse(createdAt) > STORED_AFTER_MS
     if (origin !== undefined || isOld) this.#remember(taskId, { createdAt, origin })

@@ -6,10 +6,12 @@
  *
  * @module
  */
-import type { DocumentCursor, TaskDocument, TaskDocuments } from '../../core/managers.js'
+import { allDocuments } from '../../runtime/all-documents.js'
+import type { TaskDocument, TaskDocuments } from '../../core/managers.js'
 import { taskNotFound } from '../../core/errors.js'
 import type { JsonValue } from '../../core/json-types.js'
 import type { TaskKey } from '../../core/task.js'
+import { WEBHOOK_OUTBOX, WEBHOOKS } from '../../runtime/document-kinds.js'
 import type { TraceHeaders } from '../../runtime/trace-headers.js'
 import { unavailable } from '../unavailable.js'
 import type { Listed } from './listing.js'
@@ -54,10 +56,8 @@ interface Versioned<T> {
 export type StoredProgress = Versioned<Progress> & { readonly key: TaskKey; readonly outbox: string }
 type StoredConfigurations = Versioned<Configurations> & { readonly key: TaskKey }
 
-const CONFIGURATIONS = 'push'
 /** The id of the only document of its kind that a task has. */
 const ALL = 'configurations'
-const OUTBOX = 'push-outbox'
 const NONE: Versioned<Configurations> = { value: { list: [], next: 1 }, version: 0 }
 const PAGE = 500
 /** How many conflicting changes are tolerated before one gives up. */
@@ -82,7 +82,7 @@ export class PushStorage {
   }
 
   async configurations(key: TaskKey): Promise<Versioned<Configurations>> {
-    const [found] = await this.#documents.documents(key, CONFIGURATIONS)
+    const [found] = await this.#documents.documents(key, WEBHOOKS)
     return found === undefined ? NONE : toConfigurations(found)
   }
 
@@ -100,8 +100,7 @@ export class PushStorage {
       if (version === refused) throw taskNotFound(key.id)
       const { result, changed } = await decide(value)
       if (changed === undefined) return result
-      if (await this.#documents.putDocument(documentOf(key, CONFIGURATIONS, ALL, changed), version))
-        return result
+      if (await this.#documents.putDocument(documentOf(key, WEBHOOKS, ALL, changed), version)) return result
       refused = version
     }
     throw unavailable('is changing the webhooks of this task')
@@ -109,38 +108,31 @@ export class PushStorage {
 
   /** The progress of the webhooks of one task, by {@link Registration.outbox}. */
   async outboxes(key: TaskKey): Promise<ReadonlyMap<string, StoredProgress>> {
-    const found = await this.#documents.documents(key, OUTBOX)
+    const found = await this.#documents.documents(key, WEBHOOK_OUTBOX)
     return new Map(found.map((document) => [document.id, toProgress(document)]))
   }
 
   /** Resolves to `false` when the document is not at `version`, unless this write was stored and the answer lost. */
   async putOutbox(key: TaskKey, outbox: string, value: Progress, version: number): Promise<boolean> {
-    if (await this.#documents.putDocument(documentOf(key, OUTBOX, outbox, value), version)) return true
+    if (await this.#documents.putDocument(documentOf(key, WEBHOOK_OUTBOX, outbox, value), version))
+      return true
     const found = (await this.outboxes(key)).get(outbox)
     const isClaimed = value.claim !== null && found?.value.claim?.by === value.claim.by
     return isClaimed && found.version === version + 1
   }
 
   async deleteOutbox(key: TaskKey, outbox: string): Promise<void> {
-    await this.#documents.deleteDocument({ key, kind: OUTBOX, id: outbox })
+    await this.#documents.deleteDocument({ key, kind: WEBHOOK_OUTBOX, id: outbox })
   }
 
   async *allOutboxes(): AsyncGenerator<StoredProgress> {
-    for await (const document of this.#all(OUTBOX)) yield toProgress(document)
+    const all = allDocuments(this.#documents, WEBHOOK_OUTBOX, this.#pageSize)
+    for await (const document of all) yield toProgress(document)
   }
 
   async *allConfigurations(): AsyncGenerator<StoredConfigurations> {
-    for await (const document of this.#all(CONFIGURATIONS)) yield toConfigurations(document)
-  }
-
-  async *#all(kind: string): AsyncGenerator<TaskDocument> {
-    let after: DocumentCursor | undefined
-    do {
-      const page: readonly TaskDocument[] = await this.#documents.allDocuments(kind, after, this.#pageSize)
-      yield* page
-      const last = page.length < this.#pageSize ? undefined : page.at(-1)
-      after = last && { taskId: last.key.id, createdAt: last.key.createdAt, id: last.id }
-    } while (after !== undefined)
+    const all = allDocuments(this.#documents, WEBHOOKS, this.#pageSize)
+    for await (const document of all) yield toConfigurations(document)
   }
 }
 

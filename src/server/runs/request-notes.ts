@@ -5,6 +5,7 @@
  */
 import type { TaskDocuments } from '../../core/managers.js'
 import type { JsonObject, JsonValue } from '../../core/json-types.js'
+import { REQUEST } from '../../runtime/document-kinds.js'
 import { emitWarning } from '../../runtime/report.js'
 import { readTrace } from '../../runtime/trace-headers.js'
 import { keyOf, type Message, type TaskKey, type TaskSnapshot } from '../../core/task.js'
@@ -12,7 +13,6 @@ import type { QueuedMessage } from './message-queue.js'
 import type { Settings } from '../options.js'
 import type { Principal } from '../caller.js'
 
-const KIND = 'request'
 const MISSING = 'The store has only the id of a principal. Pass "principalOf" to createRequestHandler'
 /** In characters. Some stores refuse documents with longer ids. */
 const MAX_ID = 512
@@ -118,7 +118,7 @@ export class RequestNotes<P extends Principal> {
   ): Promise<QueuedMessage<P>> {
     const { message } = received.request
     const { principal } = received.caller
-    const documents = (await this.#documents?.documents(keyOf(task), KIND)) ?? []
+    const documents = (await this.#documents?.documents(keyOf(task), REQUEST)) ?? []
     const found = documents.find(({ id }) => id === message.messageId)
     if (found === undefined) return principal === undefined ? this.received(task, message, similar) : received
     const note = fromNote(found.value)
@@ -213,5 +213,5 @@ function isWorthNoting<P extends Principal>(queued: QueuedMessage<P>): boolean {
 }
 
 function documentOf(task: TaskKey, messageId: string): { key: TaskKey; kind: string; id: string } {
-  return { key: keyOf(task), kind: KIND, id: messageId }
+  return { key: keyOf(task), kind: REQUEST, id: messageId }
 }

@@ -65,6 +65,23 @@ export async function redisIn(client: IoRedisClient, options?: FeedOptions): Pro
   return store
 }
 
+/** The kinds of all documents that the parts have written over `memoryStore`. */
+export const WRITTEN_KINDS = new Set<string>()
+
+function recorded(store: TaskStore): TaskStore {
+  const putDocument: TaskStore['putDocument'] = (document, version) => {
+    WRITTEN_KINDS.add(document.kind)
+    return store.putDocument(document, version)
+  }
+  return new Proxy(store, {
+    get(target, name) {
+      if (name === 'putDocument') return putDocument
+      const member: unknown = Reflect.get(target, name)
+      return typeof member === 'function' ? (member.bind(target) as unknown) : member
+    },
+  })
+}
+
 /** The rows that need no server. */
 export const FAST_ROWS: readonly Row[] = [
   {
@@ -76,7 +93,7 @@ export const FAST_ROWS: readonly Row[] = [
       return Promise.resolve(tasks)
     },
   },
-  durableRow('memoryStore', 'memoryStore', (options) => Promise.resolve(memoryStore(options))),
+  durableRow('memoryStore', 'memoryStore', (options) => Promise.resolve(recorded(memoryStore(options)))),
   durableRow('libsql', 'SQLite', async (options) => {
     const file = databaseFile()
     onTestFinished(() => file.remove())

@@ -229,7 +229,7 @@ describe('the cancel of a task whose process has died', () => {
       clock.advance(16_000)
     }
     expect(calls).toBe(1)
-    expect(await b.tasks.documents.allDocuments('delegation', undefined, 10)).toEqual([])
+    expect(await b.tasks.documents.allDocuments('run-delegation', undefined, 10)).toEqual([])
     expect(b.errors).toEqual([])
     expect(slow.received).toEqual([`${id}/book#1`])
   })
@@ -344,7 +344,9 @@ describe('the cancel of a task whose process has died', () => {
     clock.advance(15_000)
     await settle()
     clock.advance(15_001)
-    await until(async () => (await b.tasks.documents.allDocuments('delegation', undefined, 10)).length === 0)
+    await until(
+      async () => (await b.tasks.documents.allDocuments('run-delegation', undefined, 10)).length === 0,
+    )
     expect(slow.tasks.countTasks({ state: 'working' })).toBe(1)
   })
 })
@@ -368,7 +370,9 @@ describe('the failure of a task whose processes have died too often', () => {
       clock.advance(15_001)
     }
     await until(() => slow.tasks.countTasks({ state: 'canceled' }) === 1)
-    await until(async () => (await b.tasks.documents.allDocuments('delegation', undefined, 10)).length === 0)
+    await until(
+      async () => (await b.tasks.documents.allDocuments('run-delegation', undefined, 10)).length === 0,
+    )
     expect(b.errors).toEqual([])
     const next = await b.tasks.redrive(id)
     await until(() => slow.tasks.countTasks({ state: 'working' }) === 1)
@@ -400,7 +404,7 @@ describe('the failure of a task whose processes have died too often', () => {
     }
     expect(calls).toBe(2)
     expect(await stateAt(b, id)).toBe('failed')
-    expect(await b.tasks.documents.allDocuments('delegation', undefined, 10)).toEqual([])
+    expect(await b.tasks.documents.allDocuments('run-delegation', undefined, 10)).toEqual([])
   })
 })
 
@@ -436,7 +440,7 @@ describe.each(LEASING_STORES)('over %s', (_, open) => {
     })
     await until(async () => {
       clock.advance(1_000)
-      return (await second.tasks.documents.allDocuments('delegation', undefined, 10)).length === 0
+      return (await second.tasks.documents.allDocuments('run-delegation', undefined, 10)).length === 0
     })
   })
 })
