@@ -150,7 +150,7 @@ export class A2AClient {
     const { request, call } = toSend(message, others, this.#settings.generateId, this.#agent.card)
     const replica = (await this.#kept)?.replicator?.startCall(request.message, { isRun: false })
     this.#requireStreams('SendStreamingMessage')
-    for await (const { event } of this.#agent.stream('SendStreamingMessage', request, {
+    for await (const event of this.#agent.events('SendStreamingMessage', request, {
       ...call,
       idleTimeoutMs,
     })) {
@@ -214,7 +214,7 @@ export class A2AClient {
     const call = requireCallOptions(options, ['idleTimeoutMs', 'lastEventId'], 'subscribe')
     this.#requireStreams('SubscribeToTask')
     const kept = await this.#kept
-    for await (const { event } of this.#agent.stream('SubscribeToTask', { id: requireId(id) }, call)) {
+    for await (const event of this.#agent.events('SubscribeToTask', { id: requireId(id) }, call)) {
       kept?.replicator?.applyEvent(event)
       yield event
     }
