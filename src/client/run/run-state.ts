@@ -7,6 +7,7 @@ import { isTerminal } from '../../core/lifecycle.js'
 import { applyEvent, fingerprintOf } from './remote-task.js'
 import type { RemoteEvent, RemoteTask } from '../../wire/client/dialect.js'
 import { tooLarge } from '../../http/json.js'
+import { Said } from './said.js'
 import type { RunHandle, RunOptions, RunUpdate } from './run-types.js'
 import type { StreamItem } from '../connection/transport.js'
 
@@ -31,6 +32,7 @@ export class CallbackFailure extends Error {
 export class RunState {
   readonly #options: RunStateOptions
   readonly #taskSize = new TaskSize()
+  readonly #said = new Said()
   #handle: RunHandle
   #task: RemoteTask | undefined
   #eventCount = 0
@@ -73,6 +75,7 @@ export class RunState {
   /** Accepts another task: the agent may respond to the next message with a new one. */
   unbind(): void {
     this.#isBound = false
+    this.#said.clear()
     // The events of the next stream follow no earlier one.
     this.#handle = withoutEventId(this.#handle)
   }
@@ -111,6 +114,7 @@ export class RunState {
     this.#task = task
     // A snapshot without an id is later than the last event that had one.
     this.#moveTo(task, isHeaderSafe(id) ? id : event.type === 'task' ? undefined : this.#handle.lastEventId)
+    if (event.type === 'status' && event.message !== undefined) this.#said.add(event.message, size)
     if (isReply && event.type === 'status' && !isWaiting(task)) this.#answeredQuestion = undefined
     this.#eventCount += 1
     if (!isKnown) this.#notify({ event, task, handle: this.#handle })
@@ -163,6 +167,11 @@ export class RunState {
   /** Marks the question of `task` as answered. Seen again, it means that the agent has not processed the answer yet. */
   markAnswered(task: RemoteTask): void {
     this.#answeredQuestion = questionOf(task)
+  }
+
+  /** The settled task, with what the agent has said in this turn. */
+  complete(task: RemoteTask): RemoteTask {
+    return this.#said.addTo(task)
   }
 
   /** Terminal, or waiting for the user with a question that has not been answered. */

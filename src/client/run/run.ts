@@ -136,7 +136,8 @@ export class Run {
     const reply = message === undefined ? undefined : await this.#submit(message)
     this.#unconfirmed = undefined
     if (reply !== undefined) return { ok: true, type: 'message', message: reply, text: textOf(reply) }
-    const task = await this.#followUntilSettled()
+    const settled = await this.#followUntilSettled()
+    const task = this.#state.complete(settled)
     if (isTerminal(task.state)) return resultOf(task)
     const { onAuthRequired, onInputRequired } = this.#options
     const text = textOfTask(task)
@@ -144,7 +145,7 @@ export class Run {
     if (task.state === 'auth-required') {
       if (onAuthRequired === undefined) return { ok: false, type: task.state, task, text, handle }
       await this.#runCallback(() => onAuthRequired(task))
-      this.#state.markAnswered(task)
+      this.#state.markAnswered(settled)
       return undefined
     }
     const answer = await this.#runCallback(() => onInputRequired?.(task))
@@ -152,7 +153,7 @@ export class Run {
     const { contextId = handle.contextId } = task
     const { generateId } = this.#connection.settings
     const next = await this.#runCallback(() => toMessage(answer, { taskId: task.id, contextId }, generateId))
-    this.#state.markAnswered(task)
+    this.#state.markAnswered(settled)
     return next
   }
 
