@@ -91,7 +91,8 @@ export class A2AClient {
 
   /**
    * Fetches an agent's card and creates a client for it. `at` is the agent's base URL, or the URL of a card (ending in
-   * `.json`). In a browser it may be relative to the page: `/agent`.
+   * `.json`). In a browser it may be relative to the page: `/agent`. Without a card below the base URL, that of its origin is
+   * used (A2A 1.0 §8.2).
    *
    * With `auth` or `headers`, a card fetched by https is only used with its https interfaces.
    *
