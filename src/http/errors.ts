@@ -50,6 +50,19 @@ export function unreachable(url: string, cause: unknown): ExternalServiceError {
   })
 }
 
+/** The error of a stream whose response has ended in good order, while its task works. */
+export function endedEarly(url: string): ExternalServiceError {
+  const shown = shownUrl(url)
+  return new ExternalServiceError(SERVICE, `${shown} ended the stream before the task ended`, { url: shown })
+}
+
+/** The error with a sentence more. */
+export function withNote(error: A2AError<'EXTERNAL_SERVICE_ERROR'>, note: string): ExternalServiceError {
+  const { service, ...data } = error.data
+  const said = error.message.slice(`${service}: `.length)
+  return new ExternalServiceError(service, `${said}. ${note}`, { ...data, cause: error.cause })
+}
+
 /** Removes queries: an error of `fetch` may quote the URL, whose query may contain a key. */
 function queryless(text: string): string {
   return text.slice(0, 500).replace(/\?[^\s"'<>]+/g, '?…')
@@ -120,6 +133,11 @@ function hasCode(error: unknown): boolean {
 function codeOf(error: object): string | undefined {
   const { code } = error as { code?: unknown }
   return typeof code === 'string' ? code : undefined
+}
+
+/** Whether the response has an HTTP status, and no information beyond it. */
+export function hasStatus(error: unknown): boolean {
+  return A2AError.is(error, 'EXTERNAL_SERVICE_ERROR') && error.data.status !== undefined
 }
 
 /** Whether the same request may succeed later. */

@@ -5,9 +5,16 @@
  */
 import { A2AError } from '../../core/errors.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
-import type { ClientRequests, ClientResults } from '../../wire/client/dialect.js'
+import type { ClientRequests, ClientResults, RemoteEvent } from '../../wire/client/dialect.js'
 import type { Operation } from '../../wire/dialect.js'
-import { ExternalServiceError, isTransient, isUnprocessed } from '../../http/errors.js'
+import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
+import {
+  endedEarly,
+  isTransient,
+  isUnprocessed,
+  withNote,
+  type ExternalServiceError,
+} from '../../http/errors.js'
 import { selectInterfaces } from './interfaces.js'
 import type { CallOptions } from '../message.js'
 import type { Settings } from '../options.js'
@@ -72,16 +79,42 @@ export class Connection {
     throw new A2AError('PUSH_NOTIFICATION_NOT_SUPPORTED', text, {})
   }
 
-  /** Sends one request, with retries and failover, all within the time limit. */
+  /** Sends one request, with retries and failover, all within the time limit: to each interface at most `attempts` times. */
   async call<O extends Unary>(
     operation: O,
     params: ClientRequests[O],
     options: CallOptions,
+    attempts?: number,
   ): Promise<ClientResults[O]> {
     if ('pushConfig' in params) this.requirePush()
-    return await this.#withFailover(operation, options, (transport, limited) =>
-      transport.call(operation, params, limited),
-    )
+    const work = (transport: Transport, limited: () => Limited<CallOptions>): Promise<ClientResults[O]> =>
+      transport.call(operation, params, limited)
+    return await this.#withFailover(operation, options, work, attempts)
+  }
+
+  /**
+   * The events of a stream.
+   *
+   * @throws {A2AError} `EXTERNAL_SERVICE_ERROR` if the stream ends while the task works.
+   */
+  async *events<O extends Streaming>(
+    operation: O,
+    params: ClientRequests[O],
+    options: StreamOptions,
+  ): AsyncGenerator<RemoteEvent, undefined> {
+    let isOver = false
+    for await (const { event } of this.stream(operation, params, options)) {
+      const { state } = event.type === 'task' ? event.task : { state: undefined, ...event }
+      if (event.type === 'message') isOver = true
+      else if (state !== undefined) isOver = isTerminal(state) || isInterrupted(state)
+      yield event
+    }
+    if (!isOver) throw this.endedEarly()
+  }
+
+  /** The error of a stream that ends in good order, but before its task does. */
+  endedEarly(): ExternalServiceError {
+    return endedEarly(this.#current.selected.agentInterface.url)
   }
 
   /** Opens a stream. Retries and failover apply until its first event. */
@@ -109,8 +142,10 @@ export class Connection {
     operation: Operation,
     options: O,
     work: (transport: Transport, limited: () => Limited<O>) => Promise<T>,
+    attempts = this.settings.pacing.attempts,
   ): Promise<T> {
-    const { clock, pacing, timeoutMs: clientMs } = this.settings
+    const { clock, timeoutMs: clientMs } = this.settings
+    const pacing = { ...this.settings.pacing, attempts }
     // SendMessage waits for the end of the task.
     const byDefault = operation === 'SendMessage' ? SEND_TIMEOUT_MS : DEFAULT_TIMEOUT_MS
     const { signal, timeoutMs = clientMs ?? byDefault } = options
@@ -152,10 +187,7 @@ export class Connection {
     const { cardUrl } = this
     if (cardUrl === undefined || parseUrl(cardUrl)?.origin === origin) return error
     if (!A2AError.is(error, 'EXTERNAL_SERVICE_ERROR')) return error
-    const { service, ...data } = error.data
-    const said = error.message.slice(`${service}: `.length)
-    const text = `${said}. The agent's card at ${shownUrl(cardUrl)} names this address`
-    return new ExternalServiceError(service, text, { ...data, cause: error.cause })
+    return withNote(error, `The agent's card at ${shownUrl(cardUrl)} names this address`)
   }
 }
 

@@ -6,7 +6,7 @@
 import type { RemoteTask } from '../../wire/client/dialect.js'
 import { AbortScope } from '../../http/abort.js'
 import type { Connection } from '../connection/connection.js'
-import { isInconclusive } from './find-message.js'
+import { isInconclusive, isUnreadable } from './patience.js'
 import type { CallOptions } from '../message.js'
 import { pause } from '../../http/retry.js'
 
@@ -35,7 +35,7 @@ export async function cancel(
       try {
         return await cancelOnce(connection, id, { signal, headers })
       } catch (error) {
-        if (!isInconclusive(error) || signal.aborted || attempt >= pacing.attempts) return undefined
+        if (!mayPass(error) || signal.aborted || attempt >= pacing.attempts) return undefined
         await pause(pacing, signal, attempt, error)
       }
     }
@@ -46,11 +46,15 @@ export async function cancel(
   }
 }
 
+function mayPass(error: unknown): boolean {
+  return isInconclusive(error) || isUnreadable(error)
+}
+
 async function cancelOnce(connection: Connection, id: string, options: CallOptions): Promise<RemoteTask> {
   try {
     return await connection.call('CancelTask', { id }, options)
   } catch (error) {
-    if (isInconclusive(error)) throw error
+    if (mayPass(error)) throw error
     // The task may have ended before the request arrived.
     return await connection.call('GetTask', { id }, options)
   }

@@ -3,29 +3,17 @@
  *
  * @module
  */
-import { A2AError, type AnyA2AError, type ErrorCode } from '../../core/errors.js'
+import { A2AError } from '../../core/errors.js'
 import type { Message } from '../../core/task.js'
 import type { RemoteTask } from '../../wire/client/dialect.js'
 import type { Connection } from '../connection/connection.js'
 import { pause } from '../../http/retry.js'
+import { timeLeft } from '../../runtime/clock.js'
+import type { CallOptions } from '../message.js'
+import { isInconclusive, patienceMs, REQUEST_MS } from './patience.js'
 
 /** Number of times the agent must report no trace of the message before it is sent again: it may still be on its way. */
 const REQUIRED_DENIALS = 4
-
-/** Errors that leave open whether the agent received the request. */
-const INCONCLUSIVE_CODES: readonly ErrorCode[] = [
-  'EXTERNAL_SERVICE_ERROR',
-  'REQUEST_TIMED_OUT',
-  'INVALID_AGENT_RESPONSE',
-  'UNAVAILABLE',
-]
-
-/** Returns whether `error` leaves open whether the agent received the request. */
-export function isInconclusive(error: unknown): error is AnyA2AError {
-  if (!A2AError.is(error) || !INCONCLUSIVE_CODES.includes(error.code)) return false
-  // A cause that is not an `Error` is the agent's own error object: it received the request, and reports another agent's.
-  return error.code !== 'INVALID_AGENT_RESPONSE' || error.cause === undefined || error.cause instanceof Error
-}
 
 /** Messages of history to request. Without a number, agents may return as few as they choose (A2A 1.0 §3.2.4). */
 const HISTORY_LENGTH = 1_000
@@ -45,7 +33,12 @@ export interface SearchHints {
   readonly isOwnContext: boolean
   /** A message that the agent received before: a history that includes it also includes all later ones. */
   readonly earlierMessageId: string
+  /** Asks one time only, and for a few seconds at most. */
+  readonly isQuick: boolean
 }
+
+/** Time limit of a search with one request. */
+const QUICK_MS = 3_000
 
 /**
  * Searches, with growing pauses, for the task that `message` started or continued.
@@ -61,34 +54,36 @@ export async function findTask(
   signal: AbortSignal,
   hints: SearchHints,
 ): Promise<Finding> {
-  const { pacing } = connection.settings
-  let failure: A2AError | undefined
-  for (let attempt = 1, denials = 0; attempt <= REQUIRED_DENIALS + 2 * pacing.attempts; attempt += 1) {
+  const { clock, pacing, timeoutMs = REQUEST_MS } = connection.settings
+  const { isQuick } = hints
+  const left = timeLeft(clock, isQuick ? QUICK_MS : patienceMs(pacing))
+  for (let attempt = 1, denials = 0; ; attempt += 1) {
     await pause(pacing, signal, attempt)
     try {
-      const finding = await search(connection, message, signal, hints)
+      const limits = { signal, timeoutMs: Math.min(timeoutMs, Math.max(1, left())) }
+      const finding = await search(connection, message, limits, hints)
       if (finding.type !== 'nowhere') return finding
       denials += 1
       if (denials === REQUIRED_DENIALS) return finding
+      if (isQuick) return { type: 'unknown' }
     } catch (error) {
       if (signal.aborted || !A2AError.is(error)) throw error
-      if (!isInconclusive(error)) return { type: 'unknown', error }
-      failure = error
+      const hasGivenUp = isQuick || attempt - denials > 2 * pacing.attempts || left() === 0
+      if (hasGivenUp || !isInconclusive(error)) return { type: 'unknown', error }
     }
   }
-  return { type: 'unknown', error: failure }
 }
 
 async function search(
   connection: Connection,
   message: MessageKey,
-  signal: AbortSignal,
+  limits: CallOptions,
   { isOwnContext, earlierMessageId }: SearchHints,
 ): Promise<Finding> {
   const { taskId, contextId } = message
   const historyLength = HISTORY_LENGTH
   if (taskId !== undefined) {
-    const task = await connection.call('GetTask', { id: taskId, historyLength }, { signal })
+    const task = await connection.call('GetTask', { id: taskId, historyLength }, limits, 1)
     if (hasMessage(task, message)) return { type: 'found', task }
     // A run that began with this message knows no earlier one: any other of the user's was before it.
     const isFirst = earlierMessageId === message.messageId
@@ -99,7 +94,7 @@ async function search(
     return { type: hasEarlier ? 'nowhere' : 'unknown' }
   }
   if (contextId === undefined) return { type: 'unknown' }
-  const page = await connection.call('ListTasks', { contextId, pageSize: 100, historyLength }, { signal })
+  const page = await connection.call('ListTasks', { contextId, pageSize: 100, historyLength }, limits, 1)
   const task = page.tasks.find(
     (each) => hasMessage(each, message) || (isOwnContext && each.contextId === contextId),
   )

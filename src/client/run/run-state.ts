@@ -7,6 +7,7 @@ import { isTerminal } from '../../core/lifecycle.js'
 import { applyEvent, fingerprintOf } from './remote-task.js'
 import type { RemoteEvent, RemoteTask } from '../../wire/client/dialect.js'
 import { tooLarge } from '../../http/json.js'
+import { Said } from './said.js'
 import type { RunHandle, RunOptions, RunUpdate } from './run-types.js'
 import type { StreamItem } from '../connection/transport.js'
 
@@ -31,17 +32,19 @@ export class CallbackFailure extends Error {
 export class RunState {
   readonly #options: RunStateOptions
   readonly #taskSize = new TaskSize()
+  readonly #said = new Said()
   #handle: RunHandle
   #task: RemoteTask | undefined
   #eventCount = 0
   /** Ignores events of other tasks when set. */
   #isBound: boolean
   #answeredQuestion: string | undefined
+  #isWhole = true
+  #isInterrupted = false
 
   constructor(handle: RunHandle, options: RunStateOptions) {
     // Resuming a stream after an event requires the task as it was then, which a handle does not have.
-    this.#handle = { ...handle }
-    Reflect.deleteProperty(this.#handle, 'lastEventId')
+    this.#handle = withoutEventId(handle)
     this.#isBound = handle.taskId !== undefined
     this.#options = options
   }
@@ -54,14 +57,27 @@ export class RunState {
     return this.#task
   }
 
+  /** Whether no event of the task can be missing. */
+  get isWhole(): boolean {
+    return this.#isWhole
+  }
+
   /** Number of events applied. */
   get eventCount(): number {
     return this.#eventCount
   }
 
+  /** Events before the next one may get lost. */
+  interrupt(): void {
+    this.#isInterrupted = true
+  }
+
   /** Accepts another task: the agent may respond to the next message with a new one. */
   unbind(): void {
     this.#isBound = false
+    this.#said.clear()
+    // The events of the next stream follow no earlier one.
+    this.#handle = withoutEventId(this.#handle)
   }
 
   /** Forgets the context id, which the agent refused. */
@@ -92,11 +108,13 @@ export class RunState {
   apply({ event, id, size }: StreamItem, isReply = false): boolean {
     if (event.type === 'message' || !this.#accepts(event, id)) return false
     this.#requireWithinLimit(event, size)
+    this.#trackGaps(event, id)
     const isKnown = !isReply && event.type === 'task' && isSame(event.task, this.#task)
     const task = applyEvent(this.#task, event)
     this.#task = task
     // A snapshot without an id is later than the last event that had one.
     this.#moveTo(task, isHeaderSafe(id) ? id : event.type === 'task' ? undefined : this.#handle.lastEventId)
+    if (event.type === 'status' && event.message !== undefined) this.#said.add(event.message, size)
     if (isReply && event.type === 'status' && !isWaiting(task)) this.#answeredQuestion = undefined
     this.#eventCount += 1
     if (!isKnown) this.#notify({ event, task, handle: this.#handle })
@@ -112,6 +130,14 @@ export class RunState {
     }
     // Replayed events are not reported again. `GetTask` decides in the end.
     return event.type === 'task' || this.#task === undefined || !isAlreadySeen(id, this.#handle.lastEventId)
+  }
+
+  /** Between two streams events may get lost, unless their ids tell. A snapshot has them all. */
+  #trackGaps({ type }: RemoteEvent, id: string | undefined): void {
+    const { lastEventId } = this.#handle
+    const isNext = areNumbers(id, lastEventId) ? Number(id) === Number(lastEventId) + 1 : !this.#isInterrupted
+    this.#isWhole = type === 'task' || (this.#isWhole && isNext)
+    this.#isInterrupted = false
   }
 
   /** Reports a polled task if it changed. */
@@ -132,14 +158,20 @@ export class RunState {
     if (!isAlike(task, reported)) this.#report(task)
   }
 
-  /** A polled task that works has received the answer to its question: the next question is a new one. */
+  /** A polled task has all events. One that works has received the answer to its question: the next question is a new one. */
   observe(task: RemoteTask): void {
+    this.#isWhole = true
     if (!isWaiting(task)) this.#answeredQuestion = undefined
   }
 
   /** Marks the question of `task` as answered. Seen again, it means that the agent has not processed the answer yet. */
   markAnswered(task: RemoteTask): void {
     this.#answeredQuestion = questionOf(task)
+  }
+
+  /** The settled task, with what the agent has said in this turn. */
+  complete(task: RemoteTask): RemoteTask {
+    return this.#said.addTo(task)
   }
 
   /** Terminal, or waiting for the user with a question that has not been answered. */
@@ -200,6 +232,12 @@ class TaskSize {
   }
 }
 
+function withoutEventId(handle: RunHandle): RunHandle {
+  const rest = { ...handle }
+  Reflect.deleteProperty(rest, 'lastEventId')
+  return rest
+}
+
 /** A stream begins with the task that a poll has just returned. */
 function isSame(task: RemoteTask, known: RemoteTask | undefined): boolean {
   return isAlike(task, known) && JSON.stringify(task) === JSON.stringify(known)
@@ -225,6 +263,9 @@ function isHeaderSafe(id: string | undefined): id is string {
 
 /** Agents of this library number their events: a lower number, or the same, was seen. */
 function isAlreadySeen(id: string | undefined, last: string | undefined): boolean {
-  const numbers = /^\d+$/
-  return numbers.test(id ?? '') && numbers.test(last ?? '') && Number(id) <= Number(last)
+  return areNumbers(id, last) && Number(id) <= Number(last)
+}
+
+function areNumbers(...ids: readonly (string | undefined)[]): boolean {
+  return ids.every((id) => /^\d+$/.test(id ?? ''))
 }

@@ -102,6 +102,7 @@ interface UnfinishedRun {
  * - `message`: the text of the message.
  * - Other states of the task: the status message, which is the question or the reason. If there is none, the text of the
  *   artifacts or of the agent's last message.
+ * - If all these are missing: what the agent has said in the status messages of its stream in this turn.
  * - `timed-out`, `aborted` and `error`: the text of the error.
  */
 export type RunResult =

@@ -5,7 +5,7 @@
  */
 import { isTerminal } from '../../core/lifecycle.js'
 import { requirePositive } from '../../runtime/options.js'
-import { elapsed, timeLeft } from '../../runtime/clock.js'
+import { elapsed } from '../../runtime/clock.js'
 import { A2AError, type ErrorCode, invalidAnswer } from '../../core/errors.js'
 import type { Message } from '../../core/task.js'
 import { textOf } from '../../wire/text.js'
@@ -13,10 +13,11 @@ import type { RemoteTask } from '../../wire/client/dialect.js'
 import { AbortScope } from '../../http/abort.js'
 import { cancel } from './cancel.js'
 import type { Connection } from '../connection/connection.js'
-import { isTransient, isUnprocessed } from '../../http/errors.js'
-import { findTask, isInconclusive, type Finding, type MessageKey } from './find-message.js'
+import { hasStatus, isTransient, isUnprocessed } from '../../http/errors.js'
+import { findTask, type Finding, type MessageKey } from './find-message.js'
 import { toMarking, toMessage, withoutContext, type Marking } from '../message.js'
 import { fingerprintOf, resultOf, textOfTask } from './remote-task.js'
+import { fetchTask, isInconclusive } from './patience.js'
 import { pause, pauseMs, abortableSleep } from '../../http/retry.js'
 import type { RunHandle, RunOptions, RunResult } from './run-types.js'
 import { isOneOf, isTaskTooLarge, RunAbandoned, toAbortReason, toFailureReason } from './run-errors.js'
@@ -25,9 +26,6 @@ import type { StreamOptions } from '../connection/transport.js'
 
 const IDLE_TIMEOUT_MS = 60_000
 const POLL_INTERVAL_MS = 1_000
-/** Time that the agent has to confirm the end of a task that a stream has reported, and that one request takes of it. */
-const CONFIRM_TIMEOUT_MS = 10_000
-const CONFIRM_REQUEST_MS = 2_500
 /** Errors by which an agent refuses streams that its card declares. */
 const NO_STREAM_CODES: readonly ErrorCode[] = ['UNSUPPORTED_OPERATION', 'METHOD_NOT_FOUND']
 
@@ -138,7 +136,8 @@ export class Run {
     const reply = message === undefined ? undefined : await this.#submit(message)
     this.#unconfirmed = undefined
     if (reply !== undefined) return { ok: true, type: 'message', message: reply, text: textOf(reply) }
-    const task = await this.#followUntilSettled()
+    const settled = await this.#followUntilSettled()
+    const task = this.#state.complete(settled)
     if (isTerminal(task.state)) return resultOf(task)
     const { onAuthRequired, onInputRequired } = this.#options
     const text = textOfTask(task)
@@ -146,7 +145,7 @@ export class Run {
     if (task.state === 'auth-required') {
       if (onAuthRequired === undefined) return { ok: false, type: task.state, task, text, handle }
       await this.#runCallback(() => onAuthRequired(task))
-      this.#state.markAnswered(task)
+      this.#state.markAnswered(settled)
       return undefined
     }
     const answer = await this.#runCallback(() => onInputRequired?.(task))
@@ -154,7 +153,7 @@ export class Run {
     const { contextId = handle.contextId } = task
     const { generateId } = this.#connection.settings
     const next = await this.#runCallback(() => toMessage(answer, { taskId: task.id, contextId }, generateId))
-    this.#state.markAnswered(task)
+    this.#state.markAnswered(settled)
     return next
   }
 
@@ -201,7 +200,7 @@ export class Run {
           return undefined
         }
         wasLost = true
-        const found = await this.#findTask(message, this.#signal)
+        const found = await this.#findTask(message, this.#signal, hasStatus(error))
         if (found.type === 'found') return undefined
         if (found.type === 'unknown' || this.#options.resend === false) throw error
         if (attempt >= pacing.attempts) throw error
@@ -231,11 +230,12 @@ export class Run {
   }
 
   /** Searches for the task of a message, and continues with it. */
-  async #findTask(message: MessageKey, signal: AbortSignal): Promise<Finding> {
+  async #findTask(message: MessageKey, signal: AbortSignal, isQuick = false): Promise<Finding> {
     const { messageId } = this.#state.handle
     const found = await findTask(this.#connection, message, signal, {
       isOwnContext: this.#isAloneInContext(message),
       earlierMessageId: messageId,
+      isQuick,
     })
     if (found.type === 'found') this.#state.bind(found.task)
     return found
@@ -257,7 +257,7 @@ export class Run {
         if (item.event.type === 'message') return item.event.message
         if (this.#state.apply(item, true)) return undefined
       }
-      if (this.#state.eventCount === eventCount) throw invalidAnswer('the stream has no event')
+      if (this.#state.eventCount === eventCount) throw this.#connection.endedEarly()
       return undefined
     }
     const sent = await this.#connection.call('SendMessage', params, this.#callOptions)
@@ -291,34 +291,19 @@ export class Run {
     }
   }
 
-  /** Fetches the task, with retries. A task whose end is known is returned as it is known if the agent is gone. */
+  /** Fetches the task. One that has ended or waits is returned as it is known if the agent does not say more. */
   async #poll(id: string): Promise<RemoteTask> {
-    const { clock, pacing, timeoutMs = Infinity } = this.#connection.settings
-    const { task } = this.#state
-    const ended = task && isTerminal(task.state) ? task : undefined
-    const left = timeLeft(clock, ended ? CONFIRM_TIMEOUT_MS : Infinity)
-    for (let failures = 1; ; failures += 1) {
-      try {
-        const limit = ended && { timeoutMs: Math.min(timeoutMs, CONFIRM_REQUEST_MS, left()) }
-        const polled = await this.#connection.call('GetTask', { id }, { ...this.#callOptions, ...limit })
-        this.#state.observe(polled)
-        return polled
-      } catch (error) {
-        this.#throwIfOver(error)
-        const mayPass = isInconclusive(error) || A2AError.is(error, 'INTERNAL')
-        if (!mayPass || failures > 2 * pacing.attempts || left() === 0) {
-          // Agents need not keep tasks that have ended: the state as streamed is final.
-          if (ended) return ended
-          throw error
-        }
-        await pause(pacing, this.#signal, failures, error)
-      }
-    }
+    const { task, isWhole } = this.#state
+    const seen = task && this.#state.isSettled(task) ? task : undefined
+    const polled = await fetchTask(this.#connection, id, this.#callOptions, seen, isWhole)
+    this.#state.observe(polled)
+    return polled
   }
 
   /** Follows a stream until it ends, breaks or settles the task. @returns `true` if it settled the task. */
   async #follow(id: string): Promise<boolean> {
     const { lastEventId } = this.#state.handle
+    this.#state.interrupt()
     try {
       const options = { ...this.#streamOptions, lastEventId }
       for await (const item of this.#connection.stream('SubscribeToTask', { id }, options)) {

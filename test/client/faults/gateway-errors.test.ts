@@ -66,10 +66,10 @@ describe('a message whose answer says nothing of it', () => {
   it('is refused with its conversation when it comes twice, and not sent a third time', async () => {
     let sent = 0
     const { fetch, asked } = scripted({
-      SendMessage: () =>
-        ++sent === 1
-          ? new Response(null, { status: 502 })
-          : failure({ code: -32602, message: 'contextId in use' })(),
+      SendMessage: () => {
+        if (++sent === 1) throw new TypeError('terminated')
+        return failure({ code: -32602, message: 'contextId in use' })()
+      },
       ListTasks: result({ tasks: [] }),
     })
     expect(await new A2AClient({ card: CARD, fetch, retry }).run('go')).toMatchObject({ type: 'error' })

@@ -39,10 +39,10 @@ const DEEP = '['.repeat(5_000) + ']'.repeat(5_000)
 
 const ANSWERS: [string, number, string | undefined, (asked: Asked) => string | Buffer, string][] = [
   ['HTML with 200', 200, 'text/html', () => '<html>Welcome</html>', 'INVALID_AGENT_RESPONSE'],
-  ['HTML as a stream', 200, SSE, () => '<html>Welcome</html>', 'INVALID_AGENT_RESPONSE'],
+  ['HTML as a stream', 200, SSE, () => '<html>Welcome</html>', 'EXTERNAL_SERVICE_ERROR'],
   ['nothing', 200, JSON_TYPE, () => '', 'INVALID_AGENT_RESPONSE'],
   ['nothing, of no type', 200, undefined, () => '', 'INVALID_AGENT_RESPONSE'],
-  ['nothing as a stream', 200, SSE, () => '', 'INVALID_AGENT_RESPONSE'],
+  ['nothing as a stream', 200, SSE, () => '', 'EXTERNAL_SERVICE_ERROR'],
   ['204', 204, undefined, () => '', 'INVALID_AGENT_RESPONSE'],
   ['null', 200, JSON_TYPE, () => 'null', 'INVALID_AGENT_RESPONSE'],
   ['null as a result', 200, JSON_TYPE, (asked) => envelopeOf(asked, null), 'INVALID_AGENT_RESPONSE'],
@@ -53,7 +53,7 @@ const ANSWERS: [string, number, string | undefined, (asked: Asked) => string | B
     200,
     SSE,
     (asked) => envelopeOf(asked, { task: task('completed') }),
-    'INVALID_AGENT_RESPONSE',
+    'EXTERNAL_SERVICE_ERROR',
   ],
   [
     'JSON that breaks off',

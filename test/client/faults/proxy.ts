@@ -15,6 +15,8 @@ export interface Mischief {
   readonly seed: number
   /** How many faults there are at most; then the proxy is honest. */
   readonly budget: number
+  /** Default is all. */
+  readonly faults?: readonly Fault[] | undefined
   /** Called when bytes are held back for ever: the time for time limits to be over. */
   readonly onStall: () => void
 }
@@ -29,6 +31,7 @@ export class Proxy {
   readonly #target: number
   readonly counts = new Map<Fault, number>()
   #budget = 0
+  #faults: readonly Fault[] = FAULTS
   #onStall = (): void => undefined
   #port = 0
   #isClosed = false
@@ -46,7 +49,8 @@ export class Proxy {
   }
 
   /** From now on; connections that are open are closed. */
-  begin({ seed, budget, onStall }: Mischief): void {
+  begin({ seed, budget, faults = FAULTS, onStall }: Mischief): void {
+    this.#faults = faults
     this.#onStall = onStall
     this.#random = new Random(seed)
     this.#budget = budget
@@ -94,7 +98,7 @@ export class Proxy {
   #draw(): Fault | undefined {
     // The dice fall in the same order, however much is left.
     const isBad = this.#random.chance(0.9)
-    const fault = this.#random.pick(FAULTS)
+    const fault = this.#random.pick(this.#faults)
     if (!isBad || this.#budget === 0) return undefined
     this.#budget -= 1
     return fault

@@ -129,7 +129,9 @@ describe('an agent of the official SDK', () => {
     }
     const port = Number(new URL(served.url).port)
     const kinds = ['instant', 'stream', 'long', 'ask', 'fail']
-    const report = await soak({ seed, runs: RUNS, concurrency: 20, port, card, tally, kinds })
+    // HTTP keeps the order of events. Without ids, a run cannot see that some are missing or come twice.
+    const faults = FAULTS.filter((fault) => fault !== 'duplicate' && fault !== 'reorder')
+    const report = await soak({ seed, runs: RUNS, concurrency: 20, port, card, tally, kinds, faults })
     note(report)
     expect(report.wrong).toEqual([])
     await settle(report)

@@ -56,6 +56,7 @@ export interface Soak {
   readonly card: (url: string) => AgentCard
   readonly tally: Tally
   readonly kinds: readonly string[]
+  readonly faults?: readonly Fault[]
 }
 
 export interface SoakReport {
@@ -81,7 +82,9 @@ export async function soak(options: Soak): Promise<SoakReport> {
       const { index, random, assignment } = job
       const clock = new LimitClock()
       clocks.push(clock)
-      proxy.begin({ seed: seed * 1_000 + index, budget: random.between(0, 5), onStall: () => clock.expire() })
+      const budget = random.between(0, 5)
+      const { faults } = options
+      proxy.begin({ seed: seed * 1_000 + index, budget, faults, onStall: () => clock.expire() })
       const result = await runOnce(options.card(proxy.url), assignment, random, clock)
       const { type, text } = assignment.expected
       if (result.type === type && result.text === text) continue
@@ -120,15 +123,17 @@ async function runOnce(
     random: () => random.next(),
   })
   const left = [...answers]
-  return await client.run(
-    { messageId, parts: [{ text }] },
-    {
-      pollIntervalMs: 5,
-      onInputRequired() {
-        const answer = left.shift()
-        if (answer === undefined) throw new Error('It asks once more than it may')
-        return { messageId: answer, parts: [{ text: answer }] }
-      },
+  let sent = { messageId, parts: [{ text }] }
+  const options = {
+    pollIntervalMs: 5,
+    onInputRequired() {
+      const answer = left.shift()
+      if (answer === undefined) throw new Error('It asks once more than it may')
+      return (sent = { messageId: answer, parts: [{ text: answer }] })
     },
-  )
+  }
+  let result = await client.run(sent, options)
+  // A gateway that answers ends a run. A user tries again, and nothing is sent twice.
+  while (result.type === 'error') result = await client.run(sent, { ...options, repeats: result.handle })
+  return result
 }
