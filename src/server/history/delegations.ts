@@ -175,7 +175,12 @@ async function runLeg(
   try {
     await open.mark()
     const outcome = await new Promise<FollowerOutcome>((settle) => {
-      follower = new Follower(leg, { record, stored: host.stored, settle })
+      const end = (outcome: FollowerOutcome): void => {
+        // The run waits no more, and stays in memory until the outcome is stored.
+        if (follower !== undefined) followers.delete(follower)
+        settle(outcome)
+      }
+      follower = new Follower(leg, { record, stored: host.stored, settle: end })
       followers.add(follower)
       // From now on the run waits for nothing but the agent.
       leave()
@@ -191,7 +196,6 @@ async function runLeg(
     return outcome.result as unknown as DelegationResult
   } finally {
     unfollow()
-    if (follower !== undefined) followers.delete(follower)
     leave()
   }
 }

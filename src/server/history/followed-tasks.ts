@@ -13,7 +13,8 @@ import type { NamedEntry } from '../../core/history/named-entry.js'
 import { isTaskEnd } from '../../core/errors.js'
 
 interface Followed {
-  readonly followers: ReadonlySet<Follower>
+  /** Empty once the turn is to continue. */
+  readonly followers: Set<Follower>
   /** What else continues the turn. */
   readonly parked: Parked
   /** Ends the connection to the task's signal. */
@@ -39,9 +40,19 @@ export class FollowedTasks {
     this.#onError = onError
   }
 
-  /** What continues the turn of the task, beside its agents. `undefined` for a task that is not followed. */
+  /** What continues the turn of the task, beside its agents. `undefined` for a task that was not let go with agents. */
   parkedOf(taskId: string): Parked | undefined {
     return this.#tasks.get(taskId)?.parked
+  }
+
+  /** Whether agents are followed for the task now. */
+  isFollowing(taskId: string): boolean {
+    return (this.#tasks.get(taskId)?.followers.size ?? 0) > 0
+  }
+
+  /** Whether an agent has ended, so that the turn is to continue. Stays so until {@link stop}. */
+  hasEnded(taskId: string): boolean {
+    return this.#tasks.get(taskId)?.followers.size === 0
   }
 
   /** Follows the agents of a task in place of its code, until one of them has ended. */
@@ -50,7 +61,7 @@ export class FollowedTasks {
     const signal = this.#leased.signalOf(taskId)
     const onAbort = (): void => this.#end(taskId, signal.reason)
     this.#tasks.set(taskId, {
-      followers,
+      followers: new Set(followers),
       parked,
       unfollow: () => signal.removeEventListener('abort', onAbort),
     })
@@ -61,7 +72,7 @@ export class FollowedTasks {
         record,
         stored: () => this.#leased.stored(taskId),
         settle: (outcome) => {
-          if (!this.#tasks.has(taskId)) return
+          if (!this.isFollowing(taskId)) return
           try {
             // An error is thrown where the code asks for the result.
             if ('result' in outcome)
@@ -69,7 +80,7 @@ export class FollowedTasks {
           } catch (error) {
             this.#onError(error, taskId)
           }
-          this.stop(taskId)
+          this.leave(taskId)
           this.#onNews(taskId)
         },
       })
@@ -78,13 +89,22 @@ export class FollowedTasks {
     if (signal.aborted) onAbort()
   }
 
-  /** Leaves the agents' tasks to the code, which continues in this process or another. */
+  /** Leaves the agents' tasks to the code, which is to continue. From now on nothing of them is recorded. */
+  leave(taskId: string): void {
+    const { followers } = this.#tasks.get(taskId) ?? {}
+    const left = [...(followers ?? [])]
+    followers?.clear()
+    for (const follower of left) follower.stop(undefined)
+  }
+
+  /** As {@link leave}, and forgets the task: its code continues, in this process or another. */
   stop(taskId: string): void {
     for (const follower of this.#remove(taskId)) follower.stop(undefined)
   }
 
+  /** Leaves all of them, whose turns another process continues. */
   close(): void {
-    for (const taskId of [...this.#tasks.keys()]) this.stop(taskId)
+    for (const taskId of this.#tasks.keys()) this.leave(taskId)
   }
 
   #end(taskId: string, reason: unknown): void {

@@ -72,9 +72,7 @@ export interface FollowerSink {
  */
 export class Follower {
   readonly label: string
-  #sink: FollowerSink | undefined
-  /** What was to be reported since the follower has no sink. */
-  readonly #missed: ((sink: FollowerSink) => void)[] = []
+  #sink: FollowerSink
   readonly #controller = new AbortController()
   #isSettled = false
 
@@ -82,11 +80,6 @@ export class Follower {
     this.label = leg.label
     this.#sink = sink
     void this.#follow(leg)
-  }
-
-  /** Lets go of the sink. What there is to report waits for the next one. */
-  detach(): void {
-    this.#sink = undefined
   }
 
   /** Cancels a task of an agent that no follower reads. */
@@ -98,7 +91,6 @@ export class Follower {
   /** Reports to `sink` from now on. */
   handTo(sink: FollowerSink): void {
     this.#sink = sink
-    for (const report of this.#missed.splice(0)) report(sink)
   }
 
   /** Cancels the agent's task, and then settles. */
@@ -147,15 +139,13 @@ export class Follower {
       onStart: async (handle) => {
         const isNew = !hasBegun
         hasBegun = true
-        await this.#reported((sink) => {
-          if (isNew) sink.record({ kind: 'delegate', name: label, handle: toJson(handle), agent })
-          return sink.stored()
-        })
+        if (isNew) this.#sink.record({ kind: 'delegate', name: label, handle: toJson(handle), agent })
+        await this.#sink.stored()
       },
       onUpdate: ({ handle }) => {
         if (hasTask || handle.taskId === undefined || this.#isSettled) return
         hasTask = true
-        this.#report((sink) => sink.record({ kind: 'handle', name: label, handle: toJson(handle) }))
+        this.#sink.record({ kind: 'handle', name: label, handle: toJson(handle) })
       },
     })
     return readResult(result, label, maxBytes, maxDepth)
@@ -164,25 +154,7 @@ export class Follower {
   #settle(outcome: FollowerOutcome): void {
     if (this.#isSettled) return
     this.#isSettled = true
-    this.#report((sink) => sink.settle(outcome))
-  }
-
-  #report(report: (sink: FollowerSink) => void): void {
-    if (this.#sink === undefined) this.#missed.push(report)
-    else report(this.#sink)
-  }
-
-  /** Resolves when a sink has received the report. */
-  #reported(report: (sink: FollowerSink) => Promise<void> | undefined): Promise<void> {
-    return new Promise((resolve, reject: (error: Error) => void) => {
-      this.#report((sink) => {
-        try {
-          resolve(report(sink))
-        } catch (error) {
-          reject(error as Error)
-        }
-      })
-    })
+    this.#sink.settle(outcome)
   }
 }
 

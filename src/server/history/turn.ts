@@ -136,13 +136,12 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
   /**
    * Leaves all promises pending: the turn continues elsewhere.
    *
-   * @returns The agents' tasks that are followed, and still report to the code.
+   * @returns The agents' tasks that are followed. The caller takes them over at once.
    */
   abandon(): ReadonlySet<Follower> {
     this.#parts?.waits.drop()
     this.#parts?.questions.abandon()
     const followers = new Set(this.#parts?.followers)
-    for (const follower of followers) follower.detach()
     this.#parts?.followers.clear()
     return followers
   }

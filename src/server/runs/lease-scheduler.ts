@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { A2AError } from '../../core/errors.js'
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
 import type { JsonValue } from '../../core/json-types.js'
 import type { LeasedTasks, MaybePromise, SharedTasks } from '../../core/managers.js'
@@ -11,17 +12,16 @@ import { isToPark, isUnfinished, type ActiveRun, type Parked } from './active-ru
 import { continuedWith, originOf, unseenMessages, type QueuedMessage } from './message-queue.js'
 import { KeyedQueue } from '../../runtime/keyed-queue.js'
 import { referencesOf } from './references.js'
-import { hasOpenWait, readOpenTurn, readUnmarkedTurn, unreadMessages } from '../history/earlier-attempts.js'
+import { Retries } from './retries.js'
+import { hasOpenWait, readOpenTurn, readUnmarkedTurn } from '../history/earlier-attempts.js'
 import { toNote, type RequestNotes } from './request-notes.js'
 import type { DelegationMarks } from '../history/delegation-marks.js'
 import { FollowedTasks } from '../history/followed-tasks.js'
 import { FAILED, SHUT_DOWN } from './failure-texts.js'
 import type { EarlierAttempts } from '../history/open-turn.js'
 import type { RunHost } from './run-scheduler.js'
+import { UnreadMessages } from './unread-messages.js'
 import type { Principal } from '../caller.js'
-
-/** Delay before the next attempt to release a task whose store failed, in ms. */
-const RETRY_MS = 10_000
 
 /** A turn that waits for a signal is continued after this time, in ms, in case nothing has woken it. */
 const RECHECK_MS = 86_400_000
@@ -49,25 +49,21 @@ export class LeaseScheduler<P extends Principal> {
   readonly #previous = new Map<string, ActiveRun<P>>()
   /** Tasks that are held here, whose code is not in memory while other agents work. */
   readonly #followed: FollowedTasks
-  /** Those of them whose agent has ended. */
-  readonly #woken = new Set<string>()
+  readonly #unread: UnreadMessages<P>
   /** Recovered tasks whose run is about to begin. */
   #restarting = 0
-  /** Cancel the timers of retries. */
-  readonly #retries = new Set<() => void>()
-  #isClosed = false
+  readonly #retries: Retries
 
   constructor(context: LeaseContext<P>, host: RunHost<P>) {
     this.#context = context
     this.#host = host
     this.#followed = new FollowedTasks(
       context,
-      (taskId) => {
-        this.#woken.add(taskId)
-        this.schedule(taskId)
-      },
+      (taskId) => this.schedule(taskId),
       (error, taskId) => this.report(error, taskId),
     )
+    this.#unread = new UnreadMessages(context, host.registry.queues)
+    this.#retries = new Retries(host.settings.clock)
   }
 
   /** Whether one more recovered task can begin its run here. */
@@ -83,9 +79,8 @@ export class LeaseScheduler<P extends Principal> {
 
   /** Resolves when no job is left. */
   async close(): Promise<void> {
-    this.#isClosed = true
+    this.#retries.close()
     this.#followed.close()
-    for (const cancel of this.#retries) cancel()
     await this.#jobs.ended()
   }
 
@@ -100,26 +95,28 @@ export class LeaseScheduler<P extends Principal> {
     if (message.isForwarded) this.#host.registry.runOf(taskId)?.forwarded.push(message)
   }
 
-  /** Schedules {@link nextTurn} after the end of a run. */
+  /** Schedules {@link nextTurn} after the end of a run, whose agents are followed from now on. */
   runEnded(taskId: string, active: ActiveRun<P>): void {
+    const { followers, parked } = active
     this.#previous.set(taskId, active)
     this.#removeNotes(taskId, active)
+    if (parked !== undefined && followers.size > 0) this.#followed.add(taskId, followers, parked)
     this.schedule(taskId)
   }
 
   /** Schedules {@link nextTurn} for a task without a run. */
-  schedule(taskId: string): void {
-    void this.run(taskId, () => this.nextTurn(taskId))
+  schedule(taskId: string, acquiredAt?: number): void {
+    void this.run(taskId, () => this.nextTurn(taskId, acquiredAt))
   }
 
   /** Schedules the release of a task that was acquired for nothing, unless it changes first. */
   giveBack(taskId: string): void {
-    const { generation } = this.#context.leased.peekTask(taskId) ?? {}
-    void this.run(taskId, () => this.nextTurn(taskId, generation))
+    this.schedule(taskId, this.#context.leased.peekTask(taskId)?.generation)
   }
 
   /**
-   * Begins the run of the next queued message, or releases the task. Only within a job of {@link run}.
+   * Begins the run of the next queued message, or releases the task. Only within a job of {@link run}. When the store fails,
+   * everything is as it was, and is tried again later.
    *
    * @param acquiredAt - The generation at which the task was acquired: at that generation it may be released unfinished.
    */
@@ -127,39 +124,40 @@ export class LeaseScheduler<P extends Principal> {
     try {
       let step: NextStep = 'again'
       while (step === 'again') step = await this.#nextStep(taskId, acquiredAt)
-      if (step === 'running') return
+      if (step === 'left') this.#previous.delete(taskId)
     } catch (error) {
       // For a lost task, `onLost` has been called.
-      if (this.#context.leased.peekTask(taskId) !== null) {
-        this.report(error, taskId)
-        this.#scheduleRetry(taskId)
-      }
+      if (this.#context.leased.peekTask(taskId) === null) return
+      this.report(error, taskId)
+      this.#retries.add(() => this.schedule(taskId, acquiredAt))
     }
-    this.#previous.delete(taskId)
   }
 
+  /**
+   * One decision on a task without a run. It is made without an await, from what is known then: the stored task, the messages
+   * that wait, and the agents that have ended. What it needs from the store is read before. Nothing is taken from where it is
+   * known until the run begins or the release is done. So whatever comes in between leads to another decision: a change of the
+   * task makes the store refuse the release, and everything else is still known.
+   */
   async #nextStep(taskId: string, acquiredAt: number | undefined): Promise<NextStep> {
     const { leased } = this.#context
     const { registry } = this.#host
     await leased.stored(taskId)
-    const isWoken = this.#woken.delete(taskId) || (await this.#isWoken(leased.peekTask(taskId)))
+    await this.#unread.queue(taskId)
+    const hasWait = await this.#hasWait(leased.peekTask(taskId))
     if (registry.runOf(taskId) !== undefined) return 'running'
-    // No await until the release begins: a message that arrives in between would be missed.
     const task = leased.peekTask(taskId)
     const parked = this.#parkedOf(taskId)
-    if (task !== null && parked !== undefined && isToPark(task, parked, registry.queues.has(taskId))) {
-      return this.#keepParked(task, parked)
-    }
-    this.#followed.stop(taskId)
-    for (const follower of this.#previous.get(taskId)?.followers ?? []) follower.stop(undefined)
-    if (task !== null && this.#isToContinue(task, isWoken)) {
+    if (task !== null && parked !== undefined && this.#isToPark(task, parked)) return this.#park(task, parked)
+    if (task !== null && this.#isToContinue(task, hasWait)) {
       // The lease expires, and another process continues the turn.
       if (registry.isClosing) return 'left'
       return (await this.#continue(task)) ? 'running' : 'again'
     }
-    const next = this.#takeNext(taskId, task)
+    const next = this.#nextMessage(taskId, task)
     if (task !== null && next !== undefined) return this.#beginNext(task, next)
     if (task === null || !isUnfinished(task, registry.isClosing ? undefined : acquiredAt)) {
+      this.#followed.stop(taskId)
       return (await leased.release(taskId)) ? 'left' : 'again'
     }
     // The lease expires, and another process recovers the task.
@@ -173,15 +171,30 @@ export class LeaseScheduler<P extends Principal> {
     return this.#previous.get(taskId)?.parked ?? this.#followed.parkedOf(taskId)
   }
 
-  /** Keeps a task whose turn waits, with the agents that it follows, or gives it back. */
-  async #keepParked(task: TaskSnapshot, parked: Parked): Promise<NextStep> {
-    const { followers } = this.#previous.get(task.id) ?? {}
-    if (followers !== undefined && followers.size > 0) this.#followed.add(task.id, followers, parked)
+  #isToPark(task: TaskSnapshot, parked: Parked): boolean {
+    return (
+      !this.#followed.hasEnded(task.id) && isToPark(task, parked, this.#host.registry.queues.has(task.id))
+    )
+  }
+
+  /**
+   * Keeps a task whose turn waits, with the agents that it follows, or releases it. Messages that wait for the end of the turn
+   * are left to the process that continues it.
+   */
+  async #park(task: TaskSnapshot, { wakeAt }: Parked): Promise<NextStep> {
+    const { leased, notes } = this.#context
+    const { queues } = this.#host.registry
     // The lease stays here with the agents that are followed, and goes to another process when this one closes.
-    if (this.#followed.parkedOf(task.id) === undefined) {
-      return (await this.#park(task, parked)) ? 'left' : 'again'
+    if (this.#followed.isFollowing(task.id)) return 'left'
+    const unnoted = queues.unnoted(task.id)
+    for (const message of unnoted) {
+      await notes.put(task, message)
+      queues.noted(task.id, message)
     }
-    if (this.#host.registry.isClosing) this.#followed.stop(task.id)
+    if (unnoted.length > 0) return 'again'
+    const wakeInMs = wakeAt - this.#host.settings.clock.now()
+    if (!(await leased.release(task.id, wakeInMs === Infinity ? RECHECK_MS : wakeInMs))) return 'again'
+    queues.delete(task.id)
     return 'left'
   }
 
@@ -204,24 +217,9 @@ export class LeaseScheduler<P extends Principal> {
     const { id } = task
     const { queues } = this.#host.registry
     if (task.turn === undefined) queues.unshift(id, this.#context.notes.unanswered(task, note, isSteered))
+    else this.#unread.add(task, isSteered)
     this.#restarting += 1
-    void this.run(id, async () => {
-      if (task.turn !== undefined) await this.#requeueUnread(task, isSteered)
-      await this.nextTurn(id)
-    }).finally(() => (this.#restarting -= 1))
-  }
-
-  /** Queues the messages that an unfinished turn has not read. The turn itself continues from its history. */
-  async #requeueUnread(task: TaskSnapshot, isSteered: (message: Message) => boolean): Promise<void> {
-    try {
-      const open = await readOpenTurn(this.#context.tasks, task)
-      const unread = open === undefined ? [] : unreadMessages(task, open, isSteered)
-      const { notes } = this.#context
-      const queued = unread.map((message) => notes.received(task, message, undefined))
-      this.#host.registry.queues.unshift(task.id, queued)
-    } catch (error) {
-      this.report(error, task.id)
-    }
+    void this.run(id, () => this.nextTurn(id)).finally(() => (this.#restarting -= 1))
   }
 
   /** Drops a task that is not held here any more. */
@@ -229,7 +227,7 @@ export class LeaseScheduler<P extends Principal> {
     const previous = this.#previous.get(taskId)
     this.#previous.delete(taskId)
     this.#followed.stop(taskId)
-    this.#woken.delete(taskId)
+    this.#unread.delete(taskId)
     this.#host.registry.lose(taskId, reason, previous?.task)
     previous?.break(reason)
   }
@@ -238,23 +236,9 @@ export class LeaseScheduler<P extends Principal> {
     this.#host.settings.onError(error, { during: 'execute', taskId })
   }
 
-  /**
-   * Releases a task that sleeps or waits for a signal. Messages that wait for the end of its turn are left to the
-   * process that continues it.
-   */
-  async #park(task: TaskSnapshot, { wakeAt }: Parked): Promise<boolean> {
-    const { leased, notes } = this.#context
+  #nextMessage(taskId: string, task: TaskSnapshot | null): QueuedMessage<P> | undefined {
     const { queues } = this.#host.registry
-    for (let next = queues.shift(task.id); next !== undefined; next = queues.shift(task.id)) {
-      if (next.isForwarded !== true) await notes.put(task, next)
-    }
-    const wakeInMs = wakeAt - this.#host.settings.clock.now()
-    return await leased.release(task.id, wakeInMs === Infinity ? RECHECK_MS : wakeInMs)
-  }
-
-  #takeNext(taskId: string, task: TaskSnapshot | null): QueuedMessage<P> | undefined {
-    const { queues } = this.#host.registry
-    if (task !== null && !isTerminal(task.state)) return queues.shift(taskId)
+    if (task !== null && !isTerminal(task.state)) return queues.first(taskId)
     queues.delete(taskId)
     return undefined
   }
@@ -282,17 +266,18 @@ export class LeaseScheduler<P extends Principal> {
    * Whether the task is in a turn whose code has to be called again: there is a message for it, or it does not only wait for
    * the user.
    */
-  #isToContinue({ id, turn, state, signals = [] }: TaskSnapshot, isWoken: boolean): boolean {
+  #isToContinue({ id, turn, state, signals = [] }: TaskSnapshot, hasWait: boolean): boolean {
     if (turn === undefined || isTerminal(state)) return false
     const parked = this.#parkedOf(id)
     const isSignaled = parked !== undefined && signals.some(({ name }) => parked.signals.includes(name))
-    return isWoken || isSignaled || this.#host.registry.queues.has(id) || !isInterrupted(state)
+    const hasNews = isSignaled || this.#followed.hasEnded(id) || this.#host.registry.queues.has(id)
+    return hasWait || hasNews || !isInterrupted(state)
   }
 
   /** Whether the code of a task that waits for the user waits for something else too. Of a run that was let go this is known. */
-  async #isWoken(task: TaskSnapshot | null): Promise<boolean> {
+  async #hasWait(task: TaskSnapshot | null): Promise<boolean> {
     if (task?.turn === undefined || !isInterrupted(task.state)) return false
-    if (this.#previous.get(task.id)?.isLetGo === true) return false
+    if (this.#previous.get(task.id)?.isLetGo === true || this.#parkedOf(task.id) !== undefined) return false
     const open = await readOpenTurn(this.#context.tasks, task)
     return open !== undefined && hasOpenWait(open.history)
   }
@@ -315,6 +300,9 @@ export class LeaseScheduler<P extends Principal> {
 
   /** Begins a run that continues the task's turn. When that is impossible the task fails, and this resolves to `false`. */
   async #continue(task: TaskSnapshot): Promise<boolean> {
+    this.#followed.leave(task.id)
+    // What an agent's end has added to the history.
+    await this.#context.leased.stored(task.id)
     const open = await readOpenTurn(this.#context.tasks, task)
     if (open === undefined) {
       this.report(new Error('The history of this task cannot be read'), task.id)
@@ -330,7 +318,11 @@ export class LeaseScheduler<P extends Principal> {
     return await this.#begin(task, next, open, { isContinued: true, isComplete: isKnown })
   }
 
-  /** Begins a run. When that is impossible the task fails, and this resolves to `false`. */
+  /**
+   * Begins a run, and takes its message from the queue. When that is impossible the task fails, and this resolves to `false`.
+   *
+   * @throws {A2AError} `STORE_FAILED`, as a rejection.
+   */
   async #begin(
     task: TaskSnapshot,
     next: QueuedMessage<P>,
@@ -344,15 +336,20 @@ export class LeaseScheduler<P extends Principal> {
       const message = isComplete ? next : await this.#restore(task, next)
       const references = await referencesOf(tasks, message.request, { owner })
       registry.requireOpen()
+      // Another message comes first by now.
+      if (!isContinued && registry.queues.first(id) !== next) return false
       const isNoted = next.note !== undefined
       // A turn that continues for a message has not taken it from the queue.
       const staysWaiting = isContinued && isInterrupted(task.state) && !registry.queues.has(id)
+      if (!isContinued) registry.queues.shift(id)
       const { broken } = begin(message, { task, references, isNoted, earlier, staysWaiting })
       const previous = this.#previous.get(id)
       if (previous !== undefined) broken.catch(previous.break)
       this.#previous.delete(id)
+      this.#followed.stop(id)
       return true
     } catch (error) {
+      if (A2AError.is(error, 'STORE_FAILED')) throw error
       if (this.#isLeftToOthers(next)) {
         this.#leaveToOthers(id, next)
         return false
@@ -375,16 +372,6 @@ export class LeaseScheduler<P extends Principal> {
   #leaveToOthers(taskId: string, next: QueuedMessage<P>): void {
     if (next.note === undefined) this.#context.leased.setNote(taskId, toNote(next))
     this.#host.registry.queues.delete(taskId)
-  }
-
-  /** Tries again to release a task after the store has failed for too long. */
-  #scheduleRetry(taskId: string): void {
-    if (this.#isClosed) return
-    const cancel = this.#host.settings.clock.schedule(() => {
-      this.#retries.delete(cancel)
-      this.schedule(taskId)
-    }, RETRY_MS)
-    this.#retries.add(cancel)
   }
 
   #fail(taskId: string, text: string): void {

@@ -88,6 +88,23 @@ export class MessageQueues<P extends Principal> {
     for (const message of messages) this.#held.add(message)
   }
 
+  /** The message that comes next. */
+  first(taskId: string): QueuedMessage<P> | undefined {
+    return this.#byTask.get(taskId)?.[0]
+  }
+
+  /** The messages that no note of another process can rebuild. */
+  unnoted(taskId: string): readonly QueuedMessage<P>[] {
+    return (this.#byTask.get(taskId) ?? []).filter(({ isForwarded }) => isForwarded !== true)
+  }
+
+  /** A note on the message is stored. */
+  noted(taskId: string, message: QueuedMessage<P>): void {
+    const queue = this.#byTask.get(taskId)
+    const at = queue?.indexOf(message) ?? -1
+    if (at !== -1) queue?.splice(at, 1, { ...message, isForwarded: true })
+  }
+
   shift(taskId: string): QueuedMessage<P> | undefined {
     const queue = this.#byTask.get(taskId)
     const next = queue?.shift()
