@@ -6,7 +6,7 @@
 import { requireKnown } from '../runtime/options.js'
 import type { AgentCard } from '../schemas/agent-card.js'
 import { buildAgentCard, type AgentCardInput } from './build.js'
-import { own, toolsToSkills, type ToolTables } from './skills.js'
+import { own, PRESET_KEYS, toolsToSkills, type ToolTables } from './skills.js'
 
 /** An agent, as the server stores it. */
 export interface AgentRecord {
@@ -47,6 +47,7 @@ export interface AgentCardForAgentOptions {
 export function buildAgentCardForAgent(agent: AgentRecord, options: AgentCardForAgentOptions): AgentCard {
   requireKnown(options, ['url', 'preset', 'persona', 'bundles', 'card'], 'buildAgentCardForAgent')
   const { url, preset, persona, bundles = [], card } = options
+  requireKnown(preset, PRESET_KEYS, 'buildAgentCardForAgent', 'preset')
   const { tags = {}, descriptions = {}, defaultTools = [], agentDescription = agent.name } = preset
   const archetype = persona?.archetype
   const description = [

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { requireKnown } from '../runtime/options.js'
 import type { AgentSkill } from '../schemas/agent-card.js'
 
 /** A tool as MCP lists it. */
@@ -24,11 +25,17 @@ export interface ToolTables {
   readonly descriptions?: Readonly<Record<string, string>> | undefined
 }
 
+/** A preset of agents has such tables too, and can be passed as it is. */
+export const PRESET_KEYS = ['prefix', 'tags', 'descriptions', 'defaultTools', 'agentDescription']
+
 /**
  * Returns a skill for each tool. Its id is the tool's name; it takes JSON, and returns JSON or text. Its name is the
  * tool's title, or the name in readable form: `github_list_prs` becomes `GitHub List PRs`.
+ *
+ * @throws {TypeError} for an unknown option.
  */
 export function toolsToSkills(tools: readonly (string | Tool)[], tables: ToolTables = {}): AgentSkill[] {
+  requireKnown(tables, PRESET_KEYS, 'toolsToSkills')
   const { prefix = '', tags = {}, descriptions = {} } = tables
   return tools.map((tool) => {
     const { name, title, description }: Tool = typeof tool === 'string' ? { name: tool } : tool

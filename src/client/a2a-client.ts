@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { requireObject, requirePositive } from '../runtime/options.js'
+import { requireObject } from '../runtime/options.js'
 import { A2AError, invalidParams } from '../core/errors.js'
 import type { Message } from '../core/task.js'
 import { AgentCard } from '../agent-card/agent-card.js'
@@ -32,6 +32,7 @@ import {
   requireHandle,
   requireId,
   requireOptions,
+  requirePushConfig,
   requireRunOptions,
   toSettings,
   type A2AClientOptions,
@@ -83,7 +84,7 @@ export class A2AClient {
     requireClientOptions(options)
     const { card, ...others } = options
     this.#options = others
-    this.#settings = toSettings(others)
+    this.#settings = toSettings(others, 'A2AClient', ['card'])
     const { taskManager } = this.#settings
     if (card !== undefined) this.#connection = new Connection(parseAgentCard(card), this.#settings)
     this.#kept = taskManager && this.#keep(taskManager)
@@ -103,7 +104,8 @@ export class A2AClient {
   static async connect(at: string | URL, options: ConnectOptions = {}): Promise<A2AClient> {
     requireObject(undefined, options, 'A2AClient.connect')
     const { cardCache, signal, ...others } = options
-    const { card, cardUrl } = await loadCard(toSettings(others), at, { cardCache, signal })
+    const settings = toSettings(others, 'A2AClient.connect', ['cardCache', 'signal'])
+    const { card, cardUrl } = await loadCard(settings, at, { cardCache, signal })
     const isOpen = others.auth === undefined && others.headers === undefined
     const client = factory.of({ ...others, card: isOpen ? card : withoutPlainHttp(card, cardUrl) })
     client.#agent.cardUrl = cardUrl
@@ -130,7 +132,7 @@ export class A2AClient {
    * the agent has certainly not processed it. If the connection breaks, the response is lost: use {@link run} to recover.
    */
   async send(message: MessageInput, options: SendOptions = {}): Promise<SendResult> {
-    const { request, call } = toSend(message, options, this.#settings.generateId, this.#agent.card)
+    const { request, call } = toSend(message, options, 'send', this.#settings.generateId, this.#agent.card)
     const result = await this.#agent.call('SendMessage', request, call)
     if (result.type === 'task')
       (await this.#kept)?.replicator?.startCall(request.message, {}).applyTask(result.task)
@@ -144,16 +146,15 @@ export class A2AClient {
    */
   async *stream(
     message: MessageInput,
-    options: SendOptions & StreamOptions = {},
+    options: SendOptions & Pick<StreamOptions, 'idleTimeoutMs'> = {},
   ): AsyncGenerator<RemoteEvent, undefined> {
-    const { idleTimeoutMs, ...others } = options
-    if (idleTimeoutMs !== undefined) requirePositive('idleTimeoutMs', idleTimeoutMs)
-    const { request, call } = toSend(message, others, this.#settings.generateId, this.#agent.card)
+    const { generateId } = this.#settings
+    const { request, call } = toSend(message, options, 'stream', generateId, this.#agent.card)
     const replica = (await this.#kept)?.replicator?.startCall(request.message, { isRun: false })
     this.#requireStreams('SendStreamingMessage')
     for await (const event of this.#agent.events('SendStreamingMessage', request, {
       ...call,
-      idleTimeoutMs,
+      idleTimeoutMs: options.idleTimeoutMs,
     })) {
       replica?.applyEvent(event)
       yield event
@@ -231,24 +232,22 @@ export class A2AClient {
     config: PushConfig,
     options: CallOptions = {},
   ): Promise<RemotePushConfig> {
-    const call = this.#requirePush(options)
-    return await this.#agent.call(
-      'CreateTaskPushNotificationConfig',
-      { taskId: requireId(taskId), config },
-      call,
-    )
+    const call = this.#requirePush(options, 'createPushConfig')
+    requirePushConfig(config, 'createPushConfig')
+    const request = { taskId: requireId(taskId), config }
+    return await this.#agent.call('CreateTaskPushNotificationConfig', request, call)
   }
 
   /** Fetches one webhook of a task. */
   async getPushConfig(taskId: string, id: string, options: CallOptions = {}): Promise<RemotePushConfig> {
-    const call = this.#requirePush(options)
+    const call = this.#requirePush(options, 'getPushConfig')
     const request = { taskId: requireId(taskId), id: requireId(id) }
     return await this.#agent.call('GetTaskPushNotificationConfig', request, call)
   }
 
   /** Lists all webhooks of a task, from all pages. */
   async listPushConfigs(taskId: string, options: CallOptions = {}): Promise<RemotePushConfig[]> {
-    const call = this.#requirePush(options)
+    const call = this.#requirePush(options, 'listPushConfigs')
     const load = (page: object): Promise<ClientResults['ListTaskPushNotificationConfigs']> =>
       this.#agent.call('ListTaskPushNotificationConfigs', { taskId: requireId(taskId), ...page }, call)
     const all: RemotePushConfig[] = []
@@ -259,7 +258,7 @@ export class A2AClient {
 
   /** Removes a webhook. Idempotent: succeeds if none has that id. */
   async deletePushConfig(taskId: string, id: string, options: CallOptions = {}): Promise<void> {
-    const call = this.#requirePush(options)
+    const call = this.#requirePush(options, 'deletePushConfig')
     const request = { taskId: requireId(taskId), id: requireId(id) }
     await this.#agent.call('DeleteTaskPushNotificationConfig', request, call)
   }
@@ -384,9 +383,9 @@ export class A2AClient {
       throw unsupported(operation, `${name} has no streams, as its card says`)
   }
 
-  #requirePush(options: CallOptions): CallOptions {
+  #requirePush(options: CallOptions, where: string): CallOptions {
     this.#agent.requirePush()
-    return requireCallOptions(options, [], 'push configurations')
+    return requireCallOptions(options, [], where)
   }
 }
 

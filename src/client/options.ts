@@ -21,6 +21,7 @@ import { invalidParams } from '../core/errors.js'
 import { nonEmptyString, number, object, optional, string, strings } from '../schemas/scalars.js'
 import { check } from '../wire/check.js'
 import { isRecord } from '../runtime/unread.js'
+import type { PushConfig } from '../wire/dialect.js'
 import type { Authenticator } from '../http/authenticator.js'
 import type { HttpSettings } from '../http/request.js'
 import type { Pacing, RetryOptions } from '../http/retry.js'
@@ -157,7 +158,6 @@ export interface Settings extends HttpSettings {
 }
 
 const KEYS = [
-  'card',
   'fetch',
   'auth',
   'headers',
@@ -202,10 +202,11 @@ export function requireClientOptions(options: unknown): void {
 /**
  * Checks the options of a client and applies the defaults.
  *
+ * @param others - Further options of `where`, which are not among `options`.
  * @throws {TypeError | RangeError} for an invalid option; the message names it.
  */
-export function toSettings(options: ClientOptions): Settings {
-  requireKnown(options, KEYS, 'A2AClient')
+export function toSettings(options: ClientOptions, where: string, others: readonly string[]): Settings {
+  requireKnown(options, [...KEYS, ...others], where)
   requireFunctions(options, ['fetch', 'urlGuard', 'generateId', 'random'])
   requireAuth(options.auth)
   for (const name of LISTS) if (options[name] !== undefined) requireStrings(name, options[name])
@@ -309,7 +310,15 @@ export function requireOptions<T extends object>(options: T, keys: readonly stri
   const given: unknown = options
   const { acceptedOutputModes, metadata, historyLength, pushConfig } = isRecord(given) ? given : {}
   check(RequestOptionsSchema, { acceptedOutputModes, metadata, historyLength, pushConfig })
+  if (isRecord(pushConfig)) requirePushConfig(pushConfig, where)
   return options
+}
+
+/** A misspelt `token` would register a webhook that cannot recognize its notifications. @throws {TypeError} */
+export function requirePushConfig(config: object, where: string): void {
+  requireKnown(config, ['id', 'url', 'token', 'authentication'], where, 'pushConfig')
+  const { authentication = {} } = config as Partial<PushConfig>
+  requireKnown(authentication, ['scheme', 'credentials'], where, 'pushConfig.authentication')
 }
 
 /** Checks the options that every call has, and `keys`. */

@@ -108,8 +108,10 @@ export class RemoteAgent {
    */
   async processMessage(
     messages: readonly ChatMessage[],
-    { signal }: { readonly signal?: AbortSignal | undefined } = {},
+    options: { readonly signal?: AbortSignal | undefined } = {},
   ): Promise<string> {
+    requireKnown(options, ['signal'], 'processMessage')
+    const { signal } = options
     const { sendText } = await this.#init(signal)
     const text = messages.findLast(({ role }) => role === 'user')?.content
     if (sendText !== undefined && typeof text === 'string' && text !== '') {

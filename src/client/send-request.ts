@@ -13,10 +13,11 @@ import { requireOptions, SEND_KEYS } from './options.js'
 export function toSend(
   input: MessageInput,
   options: SendOptions,
+  where: 'send' | 'stream',
   generateId: GenerateId,
   card: Parameters<typeof toMarking>[1],
 ): { request: ClientRequests['SendMessage']; call: CallOptions } {
-  requireOptions(options, SEND_KEYS, 'send')
+  requireOptions(options, where === 'send' ? SEND_KEYS : [...SEND_KEYS, 'idleTimeoutMs'], where)
   const { signal, timeoutMs, headers, acceptedOutputModes = [], returnImmediately = false } = options
   const { historyLength, metadata, pushConfig, lineage } = options
   const message = toMarking(lineage, card)(toMessage(input, options, generateId))

@@ -147,9 +147,13 @@ export function toCreate(params: CreateTaskParams, { limits, generateId }: Comma
   }
 }
 
-export function toUpdate<S extends string>(update: TaskUpdate<S>, rules: CommandRules): UpdateCommand<S> {
+export function toUpdate<S extends string>(
+  update: TaskUpdate<S>,
+  rules: CommandRules,
+  method = 'updateTask',
+): UpdateCommand<S> {
   const { limits } = rules
-  const given = readParams(update, UPDATE_KEYS, 'updateTask')
+  const given = readParams(update, UPDATE_KEYS, method)
   const { state, output, artifacts, message } = given
   if (state !== undefined && typeof state !== 'string') {
     throw invalidParams('state', `must be a string, got ${describe(state)}`)

@@ -76,7 +76,7 @@ export interface PageQuery {
 }
 
 const ALL_FILTER_KEYS = [...FILTER_KEYS, 'updatedSince']
-const QUERY_KEYS = [...ALL_FILTER_KEYS, 'pageSize', 'updatedBefore', 'cursor']
+export const QUERY_KEYS = [...ALL_FILTER_KEYS, 'pageSize', 'updatedBefore', 'cursor']
 const DEFAULT_PAGE_SIZE = 50
 const MAX_PAGE_SIZE = 1000
 

@@ -110,7 +110,7 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
 
   /** As {@link updateTask}, without a copy: costs O(size of the change), whatever the size of the task. */
   patchTask(taskId: string, update: TaskUpdate<S>): void {
-    this.#change(taskId, toUpdate(update, this.#settings))
+    this.#change(taskId, toUpdate(update, this.#settings, 'patchTask'))
   }
 
   /**

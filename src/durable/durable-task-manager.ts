@@ -114,7 +114,7 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskViews<
 
   /** As `updateTask`, without returning a copy. O(size of the change), independent of the size of the task. */
   async patchTask(taskId: string, update: TaskUpdate<S>): Promise<void> {
-    await this.#change(taskId, toUpdate(update, this.#context.settings), () => undefined)
+    await this.#change(taskId, toUpdate(update, this.#context.settings, 'patchTask'), () => undefined)
   }
 
   /**

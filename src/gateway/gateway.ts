@@ -10,9 +10,16 @@ import type { SubscribeOptions, TaskSubscription } from '../core/subscription.js
 import type { TaskManager } from '../core/task-manager.js'
 import type { Task, TaskSnapshot } from '../core/task.js'
 import { readParams } from '../core/validate.js'
+import { requireKnown } from '../runtime/options.js'
 import { AgentSelector, type TaskNeeds } from './admission/agent-selection.js'
 import type { GatewayConfig } from './config/types.js'
-import { requireConfig, toSettings, type A2AGatewayOptions, type Settings } from './options.js'
+import {
+  FROM_CONFIG_KEYS,
+  requireConfig,
+  toSettings,
+  type A2AGatewayOptions,
+  type Settings,
+} from './options.js'
 import type { RegisteredAgent } from './registry/agent.js'
 import type { HealthMonitoring } from './registry/health.js'
 import type { AgentRegistry } from './registry/registry.js'
@@ -86,6 +93,7 @@ export class A2AGateway<T extends GatewayTasks = TaskManager> {
     options: Omit<A2AGatewayOptions<T>, 'config'>,
   ): A2AGateway<T> {
     const { healthCheckIntervalMs, ...settings } = requireConfig(config)
+    requireKnown(options, FROM_CONFIG_KEYS, 'A2AGateway.fromConfig')
     const gateway = new A2AGateway<T>({ ...options, config: settings })
     try {
       gateway.#selector.registerAll(config.agents)
@@ -115,7 +123,13 @@ export class A2AGateway<T extends GatewayTasks = TaskManager> {
   async sendTask(agentId: string, input: TaskInput, options: SendTaskOptions = {}): Promise<Task> {
     const { returnImmediately = false, signal } = options
     // No caller waits for one complete answer, so the service may as well stream.
-    const begun = await this.#begin(agentId, input, options, returnImmediately ? 'stream' : 'send')
+    const begun = await this.#begin(
+      agentId,
+      input,
+      options,
+      'sendTask',
+      returnImmediately ? 'stream' : 'send',
+    )
     const { taskId, turn } = begun
     this.#cancelOnAbort(signal, begun)
     if (!returnImmediately) await Promise.race([turn.done, turn.stopped])
@@ -133,7 +147,7 @@ export class A2AGateway<T extends GatewayTasks = TaskManager> {
       const isAnswer = typeof input === 'object' && input.taskId !== undefined
       return this.tasks.subscribe(begun.taskId, isAnswer ? {} : { after: 0 })
     }
-    const begun = this.#begin(agentId, input, options, 'stream')
+    const begun = this.#begin(agentId, input, options, 'streamTask', 'stream')
     return begun instanceof Promise ? new LateSubscription(begun.then(subscribe)) : subscribe(begun)
   }
 
@@ -144,9 +158,10 @@ export class A2AGateway<T extends GatewayTasks = TaskManager> {
    * @throws {A2AError} `TASK_NOT_FOUND`; with a handle, also what {@link resume} throws.
    */
   async getTask(taskIdOrHandle: string, filter: OwnerFilter = {}): Promise<Task> {
-    const taskId = await this.#resolveTaskId(taskIdOrHandle, filter)
+    const given = readFilter(filter, 'getTask')
+    const taskId = await this.#resolveTaskId(taskIdOrHandle, given)
     await this.#work.refresh(taskId)
-    return await this.#copy(taskId, 'TASK_NOT_FOUND', filter)
+    return await this.#copy(taskId, 'TASK_NOT_FOUND', given)
   }
 
   /**
@@ -157,7 +172,7 @@ export class A2AGateway<T extends GatewayTasks = TaskManager> {
    *   {@link resume} throws.
    */
   async cancelTask(taskIdOrHandle: string, filter: OwnerFilter = {}): Promise<Task> {
-    const taskId = await this.#resolveTaskId(taskIdOrHandle, filter)
+    const taskId = await this.#resolveTaskId(taskIdOrHandle, readFilter(filter, 'cancelTask'))
     const task = await this.tasks.cancelTask(taskId)
     await this.#work.turns.whenCanceled(taskId)
     return task
@@ -171,9 +186,10 @@ export class A2AGateway<T extends GatewayTasks = TaskManager> {
     taskIdOrHandle: string,
     options: SubscribeOptions & OwnerFilter = {},
   ): Promise<TaskSubscription> {
-    const { owner, ...others } = options
+    const given = readParams(options, ['after', 'signal', 'owner'], 'subscribe')
+    const { owner, ...others } = given
     // An `owner` of undefined is passed on and refused: as no filter, it would open every task to every caller.
-    const filter = Object.hasOwn(options, 'owner') ? { owner: owner as string | null } : {}
+    const filter = Object.hasOwn(given, 'owner') ? { owner: owner as string | null } : {}
     return this.tasks.subscribe(await this.#resolveTaskId(taskIdOrHandle, filter), others)
   }
 
@@ -214,16 +230,20 @@ export class A2AGateway<T extends GatewayTasks = TaskManager> {
    *   not answer within `cancelTimeoutMs`; `TASK_LIMIT_REACHED`; `UNAVAILABLE` after {@link close}.
    */
   async resume(handle: string, filter: OwnerFilter = {}): Promise<Task> {
+    const given = readFilter(filter, 'resume')
     this.#work.turns.requireOpen()
-    return await this.#copy(await this.#resolveTaskId(handle, filter), 'TASK_NOT_FOUND')
+    return await this.#copy(await this.#resolveTaskId(handle, given), 'TASK_NOT_FOUND')
   }
 
   /**
    * Returns the agent for a task: of the agents that are online and match, the least loaded; of equally loaded ones,
    * the least recently selected. `null` when none matches. For a text, `extractCapabilities` decides which capabilities
    * are needed, by default from its first 65,536 characters; a text that needs none matches no agent.
+   *
+   * @throws {TypeError} for an unknown property of `needs`.
    */
   findAgentForTask(needs: string | TaskNeeds): RegisteredAgent | null {
+    if (typeof needs !== 'string') requireKnown(needs, ['capabilities', 'tags'], 'findAgentForTask')
     return this.#selector.find(needs)
   }
 
@@ -257,7 +277,8 @@ export class A2AGateway<T extends GatewayTasks = TaskManager> {
    * Refuses new tasks, lets running turns finish within `graceMs` (default 10,000 ms), and abandons the rest: their
    * services continue, and handles still find them. The tasks and the manager stay as they are.
    */
-  async close({ graceMs = 10_000 }: { readonly graceMs?: number } = {}): Promise<void> {
+  async close(options: { readonly graceMs?: number } = {}): Promise<void> {
+    const { graceMs = 10_000 } = readParams(options, ['graceMs'], 'close')
     await this.#work.close(graceMs)
     this.#selector.close()
     this.#monitoring?.stop()
@@ -275,6 +296,7 @@ export class A2AGateway<T extends GatewayTasks = TaskManager> {
     message: TaskSnapshot['messages'][number],
     options: WorkOptions,
   ): Promise<void> {
+    requireKnown(options, ['open', 'owner', 'handle', 'signal', 'onPlaced'], 'workOn')
     await this.#work.workOn(agentId, message, options)
   }
 
@@ -284,7 +306,7 @@ export class A2AGateway<T extends GatewayTasks = TaskManager> {
    * @throws {A2AError} `TASK_NOT_FOUND`.
    */
   async openHandle(handle: string, filter: OwnerFilter = {}): Promise<HandleContents> {
-    const contents = await this.#open(handle, filter)
+    const contents = await this.#open(handle, readFilter(filter, 'openHandle'))
     const agent = this.registry.get(contents.agentId)
     // A `ref` is meaningless to a different kind of service.
     if (agent !== null && agent.provider !== contents.provider) throw taskNotFound(contents.taskId)
@@ -345,11 +367,16 @@ export class A2AGateway<T extends GatewayTasks = TaskManager> {
     agentId: string,
     input: TaskInput,
     options: SendTaskOptions,
+    method: 'sendTask' | 'streamTask',
     mode: 'send' | 'stream',
   ): MaybePromise<BegunTurn> {
-    const given = readParams(options, SEND_KEYS, 'sendTask')
-    const { lineage, ...others } = given
+    const { lineage, ...others } = readParams(options, SEND_KEYS, method)
     const { url = agentId } = this.registry.get(agentId)?.endpoint ?? {}
-    return this.#work.begin(agentId, marked(toMessage(input), lineage, url), others, mode)
+    return this.#work.begin(agentId, marked(toMessage(input, method), lineage, url), others, mode)
   }
+}
+
+/** Refuses a misspelt `owner`: without one, every caller gets every task. */
+function readFilter(filter: OwnerFilter, method: string): OwnerFilter {
+  return readParams(filter, ['owner'], method)
 }

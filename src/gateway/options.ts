@@ -77,16 +77,16 @@ export interface Settings extends Omit<TurnSettings, 'tasks'> {
   readonly onError: (error: unknown, context: GatewayErrorContext) => void
 }
 
-const KEYS = [
+export const FROM_CONFIG_KEYS = [
   'registry',
   'providers',
   'tasks',
-  'config',
   'handleSecret',
   'extractCapabilities',
   'onError',
   'clock',
 ]
+const KEYS = [...FROM_CONFIG_KEYS, 'config']
 const CONFIG = {
   taskTimeoutMs: 300_000,
   pollIntervalMs: 1_000,

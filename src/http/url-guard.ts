@@ -53,9 +53,14 @@ export function validateUrl(url: string | URL): URL {
  * const agent = await A2AClient.connect(url, { urlGuard: urlGuard({ allow: ['agent.internal'] }) })
  */
 export function urlGuard(options: UrlGuardOptions = {}): UrlGuard {
-  requireKnown(options, ['allow', 'resolve'], 'urlGuard')
-  requireFunctions(options, ['resolve'])
+  requireGuardOptions(options, 'urlGuard')
   return toUrlGuard(options, 'allow')
+}
+
+/** @throws {TypeError} naming the invalid option of `where`. */
+export function requireGuardOptions(options: UrlGuardOptions, where: string): void {
+  requireKnown(options, ['allow', 'resolve'], where)
+  requireFunctions(options, ['resolve'])
 }
 
 /** Creates a guard as {@link urlGuard} does. Errors call the exceptions `option`. */

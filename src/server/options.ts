@@ -12,7 +12,7 @@ import {
   requireFunction,
   requireFunctions,
 } from '../runtime/options.js'
-import type { AgentCardInput } from '../agent-card/build.js'
+import { buildAgentCard, type AgentCardInput } from '../agent-card/build.js'
 import { A2AError } from '../core/errors.js'
 import { describe } from '../runtime/describe.js'
 import { randomId, type GenerateId } from '../runtime/ids.js'
@@ -256,6 +256,7 @@ function toPolicy(onFollowUp: RequestHandlerOptions['onFollowUp'] = 'queue'): Se
 export function toSettings<P extends Principal>(options: AnyHandlerOptions<P>): Settings<P> {
   const given = readOptions(options, KEYS, 'createRequestHandler')
   const { extendedCard, authenticate, anonymous, principalOf } = given
+  requireExtendedCard(extendedCard)
   requireFunction('execute', given.execute)
   requireFunctions(given, ['authenticate', 'principalOf', 'onError', 'generateId'])
   const policy = toPolicy(given.onFollowUp)
@@ -322,6 +323,21 @@ function once(onError: Settings['onError']): Settings['onError'] {
       reported.add(error)
     }
     onError(error, context)
+  }
+}
+
+function requireExtendedCard(given: AnyHandlerOptions<never>['extendedCard']): void {
+  // What a function returns is checked for each client.
+  if (typeof given === 'object') toExtendedCard(given)
+}
+
+/** @throws {TypeError} for an invalid card, which is an error of the integrator, not of the client. */
+export function toExtendedCard(input: AgentCardInput): AgentCard {
+  try {
+    return buildAgentCard(input)
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new TypeError(`"extendedCard" is not a card: ${reason}`, { cause })
   }
 }
 

@@ -102,25 +102,36 @@ export async function fetchAgentCard(
   baseUrl: string,
   options: FetchAgentCardOptions = {},
 ): Promise<AgentCardJson> {
-  requireKnown(options, KEYS, 'fetchAgentCard')
-  const { signal, timeoutMs = TIMEOUT_MS, headers, auth } = options
-  const { cache = headers === undefined && auth === undefined ? shared : false } = options
-  if (cache !== false) requireMethods('cache', cache, ['get', 'clear'], 'be an AgentCardCache or false')
-  const url = cardUrl(toAgentUrl(baseUrl), AGENT_CARD)
-  const limits = { signal, timeoutMs: requirePositive('timeoutMs', timeoutMs) }
-  return await getCard(toHttpSettings(options, MAX_CARD_BYTES), url, { ...limits, cache }, requireNamed)
+  return await fetcher(options, 'fetchAgentCard')(baseUrl)
 }
 
-/** Fetches a card as {@link fetchAgentCard} does. Resolves to `null` on any error. */
+/**
+ * Fetches a card as {@link fetchAgentCard} does. Resolves to `null` if there is none, whatever the reason.
+ *
+ * @throws {TypeError | RangeError} for an invalid option; the message names it.
+ */
 export async function discoverAgent(
   baseUrl: string,
-  options?: FetchAgentCardOptions,
+  options: FetchAgentCardOptions = {},
 ): Promise<AgentCardJson | null> {
+  const fetchFrom = fetcher(options, 'discoverAgent')
   try {
-    return await fetchAgentCard(baseUrl, options)
+    return await fetchFrom(baseUrl)
   } catch {
     return null
   }
+}
+
+/** Checks the options of `where`. Returns what fetches the card of an agent. */
+function fetcher(options: FetchAgentCardOptions, where: string): (baseUrl: string) => Promise<AgentCardJson> {
+  requireKnown(options, KEYS, where)
+  const { signal, timeoutMs = TIMEOUT_MS, headers, auth } = options
+  const { cache = headers === undefined && auth === undefined ? shared : false } = options
+  if (cache !== false) requireMethods('cache', cache, ['get', 'clear'], 'be an AgentCardCache or false')
+  const limits = { signal, timeoutMs: requirePositive('timeoutMs', timeoutMs), cache }
+  const settings = toHttpSettings(options, MAX_CARD_BYTES)
+  return async (baseUrl) =>
+    await getCard(settings, cardUrl(toAgentUrl(baseUrl), AGENT_CARD), limits, requireNamed)
 }
 
 /** Clears the default cache of {@link fetchAgentCard}. */

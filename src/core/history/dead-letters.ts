@@ -5,9 +5,10 @@
  */
 import type { Lifecycle, TaskState } from '../lifecycle.js'
 import type { MaybePromise } from '../managers.js'
-import type { TaskPage, TaskQuery } from '../queries.js'
+import { QUERY_KEYS, type TaskPage, type TaskQuery } from '../queries.js'
 import type { Task, TaskKey, TaskSnapshot } from '../task.js'
 import { requireFunctions } from '../../runtime/options.js'
+import { readParams } from '../validate.js'
 
 /** Options of `deadLetters`: those of `pageTasks`, for failed tasks. */
 export type DeadLetterQuery = Omit<TaskQuery, 'state'>
@@ -49,6 +50,8 @@ export interface DeadLetters<S extends string> {
 const MAX_PAGES = 20
 const DEFAULT_LIMIT = 50
 const REDRIVE_PAGE = 100
+const LETTER_KEYS = QUERY_KEYS.filter((key) => key !== 'state')
+const REDRIVE_KEYS = ['where', ...LETTER_KEYS.filter((key) => key !== 'pageSize' && key !== 'cursor')]
 
 /** The failed tasks that have a `failure`, and were not redriven. */
 export async function deadLettersOf<S extends string>(
@@ -58,11 +61,12 @@ export async function deadLettersOf<S extends string>(
   // The next line checks that the lifecycle has the state.
   const state = 'failed' as S
   if (!tasks.lifecycle.states.includes(state)) return { tasks: [] }
-  const { pageSize: limit = DEFAULT_LIMIT } = query
-  let { cursor } = query
+  const given = readParams(query, LETTER_KEYS, 'deadLetters')
+  const { pageSize: limit = DEFAULT_LIMIT } = given
+  let { cursor } = given
   const found: TaskSnapshot<S>[] = []
   for (let pages = 0; pages < MAX_PAGES; pages += 1) {
-    const page = await tasks.pageTasks({ ...query, state, cursor, pageSize: limit - found.length })
+    const page = await tasks.pageTasks({ ...given, state, cursor, pageSize: limit - found.length })
     const failed = page.tasks.filter(({ failure }) => failure !== undefined)
     const redriven = await tasks.redriven(failed)
     found.push(...failed.filter(({ id }) => !redriven.has(id)))
@@ -76,14 +80,15 @@ export async function deadLettersOf<S extends string>(
 /** Redrives the dead letters that match, latest first. Those that fail again in the meantime are not redriven again. */
 export async function redriveAllOf<S extends string>(
   tasks: DeadLetters<S>,
-  { where = () => true, ...query }: RedriveQuery<S>,
+  query: RedriveQuery<S>,
 ): Promise<RedriveReport> {
+  const { where = () => true, ...given } = readParams(query, REDRIVE_KEYS, 'redriveAll')
   requireFunctions({ where }, ['where'])
   const redriven: Redriven[] = []
   const failed: { readonly from: string; readonly error: unknown }[] = []
   let cursor: string | undefined
   do {
-    const page = await deadLettersOf(tasks, { ...query, pageSize: REDRIVE_PAGE, cursor })
+    const page = await deadLettersOf(tasks, { ...given, pageSize: REDRIVE_PAGE, cursor })
     for (const { id: from } of page.tasks.filter(where)) {
       try {
         redriven.push({ from, taskId: (await tasks.redrive(from)).id })

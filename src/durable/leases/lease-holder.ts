@@ -95,7 +95,7 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
   }
 
   patchTask(taskId: string, update: TaskUpdate<S>): void {
-    this.#change(taskId, decideWithRest(this.#context, toUpdate(update, this.#context.settings)))
+    this.#change(taskId, decideWithRest(this.#context, toUpdate(update, this.#context.settings, 'patchTask')))
   }
 
   appendArtifact(taskId: string, artifact: ArtifactInput, options?: AppendArtifactOptions): ArtifactChanged {
@@ -126,7 +126,7 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
 
   async finish(taskId: string, update: TaskUpdate<S>): Promise<boolean> {
     const leased = this.#requireChangeable(taskId)
-    const decide = this.#context.decideFor(toUpdate(update, this.#context.settings))
+    const decide = this.#context.decideFor(toUpdate(update, this.#context.settings, 'finish'))
     const { changeCount, cached, leaseId } = leased
     while (cached.awaitsOthers(this)) await cached.settle()
     if (leased.reason !== undefined) throw leased.reason

@@ -93,9 +93,14 @@ export type TokenHttp = Pick<HttpOptions, 'fetch' | 'urlGuard' | 'clock'>
  * @throws {TypeError} for an unknown key, by its path.
  * @throws {A2AError} `INVALID_PARAMS` with the path of the fault; `LIMIT_EXCEEDED` when its JSON is too large.
  */
-export function toAgent(input: AgentInput, http: TokenHttp, now: string): RegisteredAgent {
+export function toAgent(
+  input: AgentInput,
+  http: TokenHttp,
+  now: string,
+  where = 'AgentRegistry.register',
+): RegisteredAgent {
   const read = check(AgentSchema, input)
-  refuseUnknown(input)
+  refuseUnknown(input, where)
   const { id, name, provider, capabilities, endpoint, metadata = {}, ...others } = read
   if (id.trim() === '') throw invalidParams('id', 'must not be empty', undefined, 'Agent ID cannot be empty')
   if (capabilities.length === 0) {
@@ -137,9 +142,8 @@ export function toAgent(input: AgentInput, http: TokenHttp, now: string): Regist
 /** The keys that a registered agent has besides, so that it can be registered again. */
 const REGISTERED_KEYS = ['createdAt', 'lastSeenAt']
 
-function refuseUnknown(input: AgentInput): void {
+function refuseUnknown(input: AgentInput, where: string): void {
   const { endpoint, metadata, capabilities } = input
-  const where = 'AgentRegistry.register'
   requireKnown(input, Object.keys(AgentSchema.shape), where)
   requireKnown(endpoint, ['url', 'auth', 'timeoutMs'], where, 'endpoint')
   requireKnown(metadata ?? {}, ['version', 'tags', 'extra', ...REGISTERED_KEYS], where, 'metadata')

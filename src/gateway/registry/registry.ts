@@ -151,7 +151,7 @@ export class AgentRegistry {
    *   unchanged then.
    */
   async registerReachable(input: AgentInput): Promise<RegisteredAgent> {
-    const agent = toAgent(input, this.#http, this.#now())
+    const agent = toAgent(input, this.#http, this.#now(), 'AgentRegistry.registerReachable')
     this.#requireReplaceable(agent.id)
     const observed = await this.#observe(agent)
     if (observed === 'offline') {

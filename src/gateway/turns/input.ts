@@ -67,11 +67,11 @@ const KEYS = ['parts', 'taskId', 'contextId', 'referenceTaskIds', 'metadata']
 export const SEND_KEYS = ['id', 'owner', 'returnImmediately', 'signal', 'lineage']
 
 /** Builds the user's message. The manager validates its content. */
-export function toMessage(input: TaskInput): MessageInput {
+export function toMessage(input: TaskInput, method: string): MessageInput {
   if (typeof input === 'string') return { role: 'user', parts: [{ text: input }] }
   if (typeof (input as unknown) !== 'object')
     throw invalidParams('input', `must be a text, or { parts }, got ${describe(input)}`)
-  const { parts, taskId, contextId, ...others } = readParams(input, KEYS, 'sendTask')
+  const { parts, taskId, contextId, ...others } = readParams(input, KEYS, method)
   if (!Array.isArray(parts))
     throw invalidParams('parts', 'is missing: pass a text, or { parts: [{ text: … }] }')
   return {

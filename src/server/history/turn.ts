@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { readOptions, requireBoolean } from '../../runtime/options.js'
 import type { HistoryEntry, TurnEntry } from '../../core/events.js'
 import type { AppendArtifactOptions, ArtifactInput } from '../../core/params.js'
 import type { TaskSnapshot } from '../../core/task.js'
@@ -212,7 +213,9 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     return delegate(host, name, agent, message, options)
   }
 
-  readonly lineageTo: Run<P>['lineageTo'] = (agent, { mayRepeat = false } = {}) => {
+  readonly lineageTo: Run<P>['lineageTo'] = (agent, options = {}) => {
+    const { mayRepeat = false } = readOptions(options, ['mayRepeat'], 'run.lineageTo')
+    requireBoolean('mayRepeat', mayRepeat)
     const { settings, message } = this.#context
     const sender = {
       taskId: this.#host.taskId(),

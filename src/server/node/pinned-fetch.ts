@@ -7,7 +7,7 @@ import * as dns from 'node:dns/promises'
 import * as http from 'node:http'
 import * as https from 'node:https'
 import * as net from 'node:net'
-import { urlGuard, type UrlGuardOptions } from '../../http/url-guard.js'
+import { requireGuardOptions, toUrlGuard, type UrlGuardOptions } from '../../http/url-guard.js'
 import { resolveWith, toPinnedFetch } from '../../http/pinned-fetch.js'
 
 /**
@@ -36,7 +36,8 @@ export function pinnedFetch(
   options: UrlGuardOptions = {},
 ): (url: string | URL, init?: RequestInit) => Promise<Response> {
   // Checks the options now instead of with the first request.
-  urlGuard(options)
+  requireGuardOptions(options, 'pinnedFetch')
+  toUrlGuard(options, 'allow')
   const { allow, resolve = resolveWith(dns) } = options
   return toPinnedFetch({ node: { http, https, net }, allow, resolve })
 }

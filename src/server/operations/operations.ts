@@ -4,7 +4,6 @@
  * @module
  */
 import { elapsed } from '../../runtime/clock.js'
-import { buildAgentCard, type AgentCardInput } from '../../agent-card/build.js'
 import { A2AError, invalidParams } from '../../core/errors.js'
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
 import type { TaskDocuments } from '../../core/managers.js'
@@ -27,7 +26,7 @@ import { requireInputModes } from './input-modes.js'
 import { listTasks } from './list-tasks.js'
 import { waitForChange } from './long-poll.js'
 import { PageTokens } from './page-tokens.js'
-import type { Settings } from '../options.js'
+import { toExtendedCard, type Settings } from '../options.js'
 import { TaskDialects } from './task-dialects.js'
 import { MemoryDocuments } from '../memory-documents.js'
 import { pushNotSupported } from '../push/config.js'
@@ -282,16 +281,7 @@ export class Agent<P extends Principal> implements Operations<P> {
       )
     }
     if (principal === undefined) throw new A2AError('UNAUTHENTICATED', 'Authentication required', {})
-    return this.#checkCard(await extendedCard(principal))
-  }
-
-  /** An invalid card is an error of the integrator, not of the client. */
-  #checkCard(input: AgentCardInput): AgentCard {
-    try {
-      return buildAgentCard(input)
-    } catch (cause) {
-      throw new TypeError('"extendedCard" is not a card', { cause })
-    }
+    return toExtendedCard(await extendedCard(principal))
   }
 
   /**

@@ -10,6 +10,7 @@ import { readLineage } from '../../core/lineage/lineage.js'
 import { withLineage } from '../../core/lineage/mark.js'
 import { compact } from '../../runtime/compact.js'
 import { describe } from '../../runtime/describe.js'
+import { requireKnown } from '../../runtime/options.js'
 import type { ArtifactInput, MessageInput, PartInput } from '../../core/params.js'
 import type { Message } from '../../core/task.js'
 import type { ContinuedInput, Progress, Say } from './run.js'
@@ -27,9 +28,28 @@ export function toMessage(say: Say): MessageInput {
   return { ...message, role: 'agent' }
 }
 
-/** @throws {TypeError} when `report` has neither a message nor a number. */
-export function toProgress(report: string | Progress): Say {
+/** @throws {TypeError} for a prompt that is no message, and for a further argument: it would be ignored. */
+export function toPrompt(
+  state: 'input-required' | 'auth-required',
+  [prompt, other]: readonly [Say, unknown?],
+): Say {
+  toMessage(prompt)
+  if (other === undefined) return prompt
+  throw takesOne(state === 'input-required' ? 'requireInput' : 'requireAuth', other)
+}
+
+function takesOne(method: string, other: unknown): TypeError {
+  return new TypeError(`run.${method}() takes one argument and no options, got ${describe(other)}`)
+}
+
+/**
+ * @param other - What was passed besides. `forEach` passes a number.
+ * @throws {TypeError} when `report` has neither a message nor a number; for an unknown property, and for options.
+ */
+export function toProgress(report: string | Progress, other?: unknown): Say {
+  if (typeof other === 'object') throw takesOne('update', other)
   if (typeof report === 'string') return report
+  requireKnown(report, ['message', 'current', 'total'], 'run.update')
   const { message, current, total } = report
   if (message === undefined && current === undefined) {
     throw new TypeError('run.update() takes a text, or an object with "message" or "current"')

@@ -14,7 +14,7 @@ import type { AskingState } from '../history/questions.js'
 import { Turn } from '../history/turn.js'
 import { TurnRun } from '../history/turn-methods.js'
 import { Deferred, type FirstResponse } from './first-response.js'
-import { toArtifact, toMessage, toProgress, toReply } from './agent-message.js'
+import { toArtifact, toMessage, toProgress, toPrompt, toReply } from './agent-message.js'
 import type { Result } from './output.js'
 import { refuseComplete } from '../standard-schema.js'
 import type { ArtifactOptions, ContinuedInput, ConversationOptions, ConversationPage } from './run.js'
@@ -111,8 +111,8 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
     this.#dropQuestion()
   }
 
-  readonly update = (report: string | Progress): void => {
-    const progress = toProgress(report)
+  readonly update = (report: string | Progress, other?: unknown): void => {
+    const progress = toProgress(report, other)
     if (this.turn.isReplaying) return
     const task = this.#requireWorking()
     const message = this.#toMessage(progress)
@@ -132,8 +132,8 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
   readonly history = (options?: ConversationOptions): Promise<ConversationPage> =>
     this.#context.history(this, options)
 
-  readonly requireInput = (prompt: Say): Promise<ReadonlyMessage> => this.#ask('input-required', prompt)
-  readonly requireAuth = (prompt: Say): Promise<ReadonlyMessage> => this.#ask('auth-required', prompt)
+  readonly requireInput: Run<P>['requireInput'] = (...said) => this.#ask('input-required', said)
+  readonly requireAuth: Run<P>['requireAuth'] = (...said) => this.#ask('auth-required', said)
 
   readonly continueAs = (input: ContinuedInput): Promise<never> => {
     if (this.#hasReturned || this.replied !== undefined)
@@ -329,10 +329,10 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
     return task
   }
 
-  #ask(state: AskingState, prompt: Say): Promise<ReadonlyMessage> {
+  #ask(state: AskingState, said: readonly [Say, unknown?]): Promise<ReadonlyMessage> {
     if (this.#hasReturned) throw new TypeError('The run has ended, so it cannot receive an answer')
     // Refuses a prompt that is no message, before the task changes.
-    toMessage(prompt)
+    const prompt = toPrompt(state, said)
     return this.turn.questions.ask(state, prompt)
   }
 

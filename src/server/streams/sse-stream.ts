@@ -97,9 +97,10 @@ export class SSEStream {
   response(
     init: { readonly status?: number; readonly headers?: Readonly<Record<string, string>> } = {},
   ): Response {
+    const { status = 200, headers } = readOptions(init, ['status', 'headers'], 'response')
     return new Response(this.#readable, {
-      status: init.status ?? 200,
-      headers: { ...init.headers, ...SSE_HEADERS },
+      status,
+      headers: { ...headers, ...SSE_HEADERS },
     })
   }
 

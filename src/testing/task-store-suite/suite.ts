@@ -5,6 +5,7 @@
  */
 import type { Creation, TaskStore } from '../../durable/task-store.js'
 import { requireStore } from '../../durable/options.js'
+import { readOptions, requireFunction } from '../../runtime/options.js'
 import { contentTests } from './content.js'
 import { documentTests } from './documents.js'
 import { FEED_SIZE, feedTests } from './feed.js'
@@ -91,9 +92,24 @@ export interface TestTaskStoreOptions {
  *   },
  *   supports: { hints: true, reopen: false },
  * })
+ * @throws {TypeError} for an invalid option; the message names it.
  */
-export function testTaskStore({ test, create, supports }: TestTaskStoreOptions): void {
-  const { hints, reopen, feed = false, transactions = false, olderSchemas = [] } = supports
+export function testTaskStore(options: TestTaskStoreOptions): void {
+  const { test, create, supports } = readOptions(options, ['test', 'create', 'supports'], 'testTaskStore')
+  requireFunction('test', test)
+  requireFunction('create', create)
+  const {
+    hints,
+    reopen,
+    feed = false,
+    transactions = false,
+    olderSchemas = [],
+  } = readOptions(
+    supports,
+    ['hints', 'reopen', 'feed', 'transactions', 'olderSchemas'],
+    'testTaskStore',
+    'supports',
+  )
   const register = (tests: StoreTests, open = create): void => {
     for (const [name, run] of Object.entries(tests)) {
       test(name, async () => {
