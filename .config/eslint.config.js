@@ -33,6 +33,21 @@ export default tseslint.config(
     },
   },
   {
+    // Users pass one signal to many calls, and Node warns of more than ten listeners. The page of the inspector
+    // and the command line have signals of their own.
+    files: ['src/**'],
+    ignores: ['src/runtime/abort.ts', 'src/inspector/page/**', 'src/command-line/**'],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector: 'CallExpression[callee.property.name="addEventListener"][arguments.0.value="abort"]',
+          message: 'Use onAbort() of src/runtime/abort.ts: a signal has one listener.',
+        },
+      ],
+    },
+  },
+  {
     files: ['**/*.{js,mjs,cjs}'],
     ...tseslint.configs.disableTypeChecked,
   },

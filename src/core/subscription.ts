@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { onAbort } from '../runtime/abort.js'
 import { endError } from './errors.js'
 import type { TaskStreamEvent } from './events.js'
 import { readBoolean, readParams, readGeneration, readSignal } from './validate.js'
@@ -105,12 +106,12 @@ class RecordReader<S extends string> implements TaskSubscription<S> {
   readonly #record: TaskRecord<S>
   readonly #isTerminal: (state: S) => boolean
   readonly #logSize: number
-  readonly #signal: AbortSignal | undefined
   #cursor: number | undefined
   #isClosed = false
   /** Settles with the pending `next()`. Further calls of `next()` wait for it. */
   #waiting: Promise<unknown> | undefined
   #wake: () => void = () => {}
+  #ignore: () => void = () => {}
 
   constructor(
     record: TaskRecord<S>,
@@ -123,15 +124,13 @@ class RecordReader<S extends string> implements TaskSubscription<S> {
     this.#isTerminal = isTerminal
     this.#logSize = logSize
     this.#cursor = after
-    this.#signal = signal
-    signal?.addEventListener('abort', this.#stop, { once: true })
+    this.#ignore = onAbort(signal, () => this.#stop())
   }
 
   next(): Promise<Result<S>> {
     if (this.#waiting !== undefined) return this.#waiting.then(() => this.next())
     const record = this.#record
-    // The signal can abort before the first read, and fires only once.
-    if (this.#isClosed || this.#signal?.aborted) return this.return()
+    if (this.#isClosed) return this.return()
     const entry =
       this.#cursor === undefined
         ? caughtUp('snapshot', record)
@@ -171,7 +170,7 @@ class RecordReader<S extends string> implements TaskSubscription<S> {
 
   readonly #stop = (): void => {
     this.#isClosed = true
-    this.#signal?.removeEventListener('abort', this.#stop)
+    this.#ignore()
     this.#record.watchers?.wakers.delete(this.#wake)
     this.#wake()
   }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { onAbort } from '../runtime/abort.js'
 import { endError, type RemovalCode, A2AError, invalidParams } from './errors.js'
 import type { TaskRecord, Waiter } from './task-record.js'
 import { copyTask } from './evolve.js'
@@ -82,11 +83,12 @@ export function waitFor<S extends string>(
     let deadline: Deadline | undefined
     let record: TaskRecord<S> | undefined
     let isSettled = false
+    let ignore = (): void => {}
     const settle = (how: () => void): void => {
       isSettled = true
       record?.watchers?.waiters.delete(waiter)
       if (deadline !== undefined) timeline.remove(deadline)
-      signal?.removeEventListener('abort', abort)
+      ignore()
       how()
     }
     const fail = (error: Error): void => settle(() => reject(error))
@@ -113,9 +115,8 @@ export function waitFor<S extends string>(
     }
 
     if (timeoutMs < Infinity) deadline = timeline.add(timeoutMs, expire)
-    signal?.addEventListener('abort', abort, { once: true })
-    if (signal?.aborted) abort()
-    else
+    ignore = onAbort(signal, abort)
+    if (!signal?.aborted)
       Promise.resolve(
         find((found) => {
           if (isSettled) return

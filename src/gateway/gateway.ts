@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { onAbort } from '../runtime/abort.js'
 import { endError, taskNotFound } from '../core/errors.js'
 import type { MaybePromise } from '../core/managers.js'
 import { isSameOwner, type OwnerFilter } from '../core/queries.js'
@@ -333,10 +334,7 @@ export class A2AGateway<T extends GatewayTasks = TaskManager> {
 
   /** Cancels the task if the signal aborts during the turn, with `returnImmediately` too. */
   #cancelOnAbort(signal: AbortSignal | undefined, { taskId, turn }: BegunTurn): void {
-    const cancel = (): void => void this.#work.cancelLive(taskId)
-    signal?.addEventListener('abort', cancel, { once: true })
-    if (signal?.aborted) cancel()
-    void turn.done.then(() => signal?.removeEventListener('abort', cancel))
+    void turn.done.then(onAbort(signal, () => void this.#work.cancelLive(taskId)))
   }
 
   /** Returns the id of an existing task, from its id or its handle. */

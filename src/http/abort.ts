@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { raceAbort } from '../runtime/abort.js'
+import { onAbort, raceAbort } from '../runtime/abort.js'
 import { MAX_DELAY_MS, type Clock } from '../runtime/clock.js'
 import { aborted, timedOut } from './errors.js'
 
@@ -11,23 +11,18 @@ import { aborted, timedOut } from './errors.js'
 export class AbortScope {
   readonly #controller = new AbortController()
   readonly #clock: Clock
-  readonly #outer: AbortSignal | undefined
+  readonly #leave: () => void
   #disarm: (() => void) | undefined
 
   /** @throws {A2AError} `REQUEST_ABORTED` when `outer` is aborted already. */
   constructor(clock: Clock, outer: AbortSignal | undefined) {
     if (outer?.aborted) throw aborted(outer)
     this.#clock = clock
-    this.#outer = outer
-    outer?.addEventListener('abort', this.#follow)
+    this.#leave = outer === undefined ? () => {} : onAbort(outer, () => this.abort(aborted(outer)))
   }
 
   get signal(): AbortSignal {
     return this.#controller.signal
-  }
-
-  readonly #follow = (): void => {
-    if (this.#outer !== undefined) this.abort(aborted(this.#outer))
   }
 
   abort(reason: Error): void {
@@ -63,6 +58,6 @@ export class AbortScope {
   /** Stops the timer and detaches from the caller's signal. Does not abort. */
   dispose(): void {
     this.arm(Infinity)
-    this.#outer?.removeEventListener('abort', this.#follow)
+    this.#leave()
   }
 }

@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { raceAbort } from '../runtime/abort.js'
+import { onAbort, raceAbort } from '../runtime/abort.js'
 import { urlGuard, type UrlGuardOptions } from './url-guard.js'
 
 /** Resolves a name to its IP addresses. */
@@ -216,8 +216,7 @@ function attempt(
     })
     let isUnsent = true
     const fail = (error: Error): void => resolve({ error, isUnsent })
-    const abort = (): void => void request.destroy()
-    signal?.addEventListener('abort', abort)
+    const ignore = onAbort(signal, () => void request.destroy())
     request.on('socket', (socket) => {
       socket.once('connect', () => {
         isUnsent = false
@@ -231,7 +230,7 @@ function attempt(
     // Kept after the response has begun: no other listener handles an error of the request then.
     request.on('error', fail)
     request.on('close', () => {
-      signal?.removeEventListener('abort', abort)
+      ignore()
       fail(new Error('The connection was closed'))
     })
     request.end(body)

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { onAbort } from '../runtime/abort.js'
 import { A2AError } from '../core/errors.js'
 import { readOptions, requireFunctions, requireMethods, requireOneOf } from '../runtime/options.js'
 import { emitWarning, reportError } from '../runtime/report.js'
@@ -76,7 +77,7 @@ async function takeTurn(
     turn.fail(signal.reason)
   }
   let isOver = false
-  signal.addEventListener('abort', () => {
+  onAbort(signal, () => {
     const isCanceled = A2AError.is(signal.reason, 'TASK_CANCELED')
     if (turn.hasCanceled) turn.fail(signal.reason)
     else if (!isOver || (isCanceled && turn.isWaiting)) void cancel()

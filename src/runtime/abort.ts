@@ -6,23 +6,28 @@
 
 const callbacksOf = new WeakMap<AbortSignal, Set<() => void>>()
 
-/** The one listener of each signal. */
+/** The one listener of each signal. A signal aborts once. */
 function callAll(this: AbortSignal): void {
+  this.removeEventListener('abort', callAll)
   for (const callback of callbacksOf.get(this) ?? []) callback()
+  callbacksOf.delete(this)
 }
 
 /**
  * Calls `callback` when the signal aborts, or at once if it has aborted, unless the returned function is called first. A signal
- * has one listener for all callbacks: Node warns of more than ten, and each takes as long to add as there are others.
+ * has one listener for all callbacks: Node warns of more than ten, and each takes as long to add as there are others. All code
+ * of the library listens to signals through this function, since users pass one signal to many calls.
  */
-export function onAbort(signal: AbortSignal, callback: () => void): () => void {
-  const all = callbacksOf.get(signal) ?? new Set()
-  if (signal.aborted) callback()
-  else {
-    callbacksOf.set(signal, all.add(callback))
-    // Adds the same listener once.
-    signal.addEventListener('abort', callAll)
+export function onAbort(signal: AbortSignal | undefined, callback: () => void): () => void {
+  if (signal === undefined) return () => {}
+  if (signal.aborted) {
+    callback()
+    return () => {}
   }
+  const all = callbacksOf.get(signal) ?? new Set()
+  callbacksOf.set(signal, all.add(callback))
+  // Adds the same listener once.
+  signal.addEventListener('abort', callAll)
   return () => {
     all.delete(callback)
     if (all.size === 0) signal.removeEventListener('abort', callAll)

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { onAbort } from '../runtime/abort.js'
 import type { StatusChanged, TaskCreated, TaskEvent } from '../core/events.js'
 import type { Announce, LocalTasks, SharedTasks, TasksObserver } from '../core/managers.js'
 import type { TaskKey, TaskSnapshot } from '../core/task.js'
@@ -193,13 +194,11 @@ export class TaskRecorder<S extends string> implements TasksObserver<S> {
     if (isShared(tasks)) return () => undefined
     // The task may be gone by the time its events arrive.
     const signal = quietly(() => tasks.signalOf(taskId))
-    const onAbort = (): void => {
+    return onAbort(signal, () => {
       const reason: unknown = signal?.reason
       const code = typeof reason === 'object' && reason !== null && 'code' in reason ? reason.code : undefined
       if (code === 'MANAGER_DESTROYED') this.abandon(taskId, undefined)
-    }
-    signal?.addEventListener('abort', onAbort, { once: true })
-    return () => signal?.removeEventListener('abort', onAbort)
+    })
   }
 
   #move(event: StatusChanged<S>, taskSpan: TaskSpan | undefined): void {

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { onAbort } from '../runtime/abort.js'
 import type { AgentCardInput } from '../agent-card/build.js'
 import type { TaskManager } from '../core/task-manager.js'
 import { requireObject } from '../runtime/options.js'
@@ -213,17 +214,13 @@ function toRecord(value: unknown): Readonly<Record<string, unknown>> {
 
 /** The response and its body, until the signal is aborted. Both then fail with its reason, like those of `fetch`. */
 async function untilAborted(signal: AbortSignal, answer: Promise<Response>): Promise<Response> {
-  let abort = (): void => {}
+  let removeListener = (): void => {}
   const aborted = new Promise<never>((_, reject) => {
-    abort = () => {
-      // The caller of `abort` chooses the reason, of any type.
-      reject(signal.reason as Error)
-    }
+    // The caller of `abort` chooses the reason, of any type.
+    removeListener = onAbort(signal, () => reject(signal.reason as Error))
   })
   // Avoids an unhandled rejection when the response has already ended.
   aborted.catch(() => undefined)
-  signal.addEventListener('abort', abort, { once: true })
-  const removeListener = (): void => signal.removeEventListener('abort', abort)
   const left = answer.then((late) => (signal.aborted ? late.body?.cancel() : undefined))
   left.catch(() => undefined)
   try {

@@ -113,3 +113,20 @@ it('one person opens at most 32 streams, and others still open theirs', async ()
   await expect.poll(() => open({ user: 'Bob' })).toBe(200)
   tasks.destroy()
 })
+
+it.each(['changes', 'follow'] as const)('a stream "%s" ends with the signal of its request', async (name) => {
+  const tasks = new TaskManager({ feedSize: 100 })
+  const { id } = tasks.createTask({ skill: 'any' })
+  const page = new Page({ tasks, authorize: () => ({}) })
+  const path = name === 'changes' ? name : `tasks/${id}/follow?after=0`
+  for (let round = 0; round < 300; round += 1) {
+    const controller = new AbortController()
+    const response = await page.open(path, {}, controller.signal)
+    expect([round, response.status]).toEqual([round, 200])
+    const entries = entriesOf(response)
+    if (round % 2 === 0) await entries.next()
+    controller.abort()
+    if (round % 2 === 0) while ((await entries.next()).done !== true);
+  }
+  tasks.destroy()
+})

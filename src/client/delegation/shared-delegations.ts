@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { onAbort } from '../../runtime/abort.js'
 import type { JsonValue } from '../../core/json-types.js'
 import type { LeasedTasks, SharedTasks } from '../../core/managers.js'
 import type { Clock } from '../../runtime/clock.js'
@@ -116,11 +117,9 @@ function agentIn(note: JsonValue | undefined): AgentReference | undefined {
 /** A signal that aborts with a `RunAbandoned` when this process no longer has the task. */
 function abandonedSignal(signal: AbortSignal): AbortSignal {
   const controller = new AbortController()
-  const abort = (): void => {
+  onAbort(signal, () => {
     const { reason } = signal as { readonly reason: unknown }
     controller.abort(isTaskEnd(reason) ? reason : new RunAbandoned(reason))
-  }
-  signal.addEventListener('abort', abort, { once: true })
-  if (signal.aborted) abort()
+  })
   return controller.signal
 }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { onAbort } from '../../runtime/abort.js'
 import type { JsonValue } from '../../core/json-types.js'
 import { lineageOf, lineageOfTask } from '../../core/lineage/lineage.js'
 import type { Part, TaskSnapshot } from '../../core/task.js'
@@ -74,14 +75,13 @@ async function follow(
 ): Promise<RunResult> {
   const replica = new TaskReplicator(tasks, client.card.name).startCall(undefined, { localId: id })
   const controller = new AbortController()
-  const signals = [ended, options.signal].filter((signal) => signal !== undefined)
-  const abort = (): void => controller.abort(signals.find(({ aborted }) => aborted)?.reason)
-  for (const signal of signals) signal.addEventListener('abort', abort)
-  if (signals.some(({ aborted }) => aborted)) abort()
+  const ignored = [ended, options.signal].map((signal) =>
+    onAbort(signal, () => controller.abort(signal?.reason)),
+  )
   try {
     return await replicateRun(replica, { ...options, signal: controller.signal }, run)
   } finally {
-    for (const signal of signals) signal.removeEventListener('abort', abort)
+    for (const ignore of ignored) ignore()
   }
 }
 

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { onAbort } from '../../runtime/abort.js'
 import { isTerminal } from '../../core/lifecycle.js'
 import { requirePositive } from '../../runtime/options.js'
 import { elapsed } from '../../runtime/clock.js'
@@ -62,10 +63,8 @@ export class Run {
   /** Sends `message`, or resumes from the handle without one. Rejects only with what a callback throws. */
   async drive(message: Message | undefined): Promise<RunResult> {
     const { signal, timeoutMs = Infinity } = this.#options
-    const abort = (): void => this.#scope.abort(toAbortReason(signal?.reason))
-    signal?.addEventListener('abort', abort)
-    if (signal?.aborted) abort()
-    else this.#scope.arm(timeoutMs, 'The run did not end')
+    const ignore = onAbort(signal, () => this.#scope.abort(toAbortReason(signal?.reason)))
+    if (!signal?.aborted) this.#scope.arm(timeoutMs, 'The run did not end')
     // An earlier process may have sent the message: an abort finds its task.
     if (message === undefined || this.#options.repeats) this.#unconfirmed = message ?? this.#state.handle
     try {
@@ -79,7 +78,7 @@ export class Run {
       return await this.#toFailure(error)
     } finally {
       this.#scope.dispose()
-      signal?.removeEventListener('abort', abort)
+      ignore()
     }
   }
 

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { onAbort } from '../../runtime/abort.js'
 import { FILTER_KEYS, toFilter } from '../queries.js'
 import { readParams, readSignal } from '../validate.js'
 import type { FeedEntry, FeedOptions, FeedSource, TaskFeed } from './types.js'
@@ -21,14 +22,13 @@ export function feedOf<S extends string>(
   // All but the state, which changes.
   const selected = toFilter(readParams(filter, FILTER_KEYS.slice(1), 'feed'), [], 'feed')
   readSignal(signal)
-  let isEnded = signal?.aborted === true
+  let isEnded = false
   const isStopped = (): boolean => isEnded || source.isClosed
-  const stop = (): void => {
+  const end = (): void => {
     isEnded = true
-    signal?.removeEventListener('abort', stop)
     source.wake()
   }
-  signal?.addEventListener('abort', stop)
+  const ignore = onAbort(signal, end)
   let entries: AsyncGenerator<FeedEntry<S>, undefined, undefined> | undefined
   // Loaded on demand: most managers have no feed.
   const read = async (): Promise<NonNullable<typeof entries>> => {
@@ -38,7 +38,8 @@ export function feedOf<S extends string>(
   return {
     next: () => entries?.next() ?? read().then((loaded) => loaded.next()),
     return: () => {
-      stop()
+      ignore()
+      end()
       return read().then((loaded) => loaded.return(undefined))
     },
     [Symbol.asyncIterator]() {

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { onAbort } from '../../runtime/abort.js'
 import { endError, taskNotFound } from '../../core/errors.js'
 import type { TaskEvent, TaskStreamEvent } from '../../core/events.js'
 import { readBoolean, readParams, readGeneration, readSignal } from '../../core/validate.js'
@@ -37,7 +38,6 @@ type ReaderContext<S extends string> = Pick<DurableContext<S>, 'cache' | 'listin
 export class LogReader<S extends string> implements TaskSubscription<S> {
   readonly #context: ReaderContext<S>
   readonly #taskId: string
-  readonly #signal: AbortSignal | undefined
   readonly #keepsAlive: boolean
   /** Set when the task is found. */
   #key: TaskKey | undefined
@@ -50,6 +50,7 @@ export class LogReader<S extends string> implements TaskSubscription<S> {
   #wake: () => void = () => {}
   /** Resolves the pending `next()` as done. */
   #finish: () => void = () => {}
+  #ignore: () => void = () => {}
 
   constructor(context: ReaderContext<S>, taskId: string, options: SubscribeOptions) {
     const given = readParams(options, SUBSCRIBE_KEYS, 'subscribe')
@@ -57,8 +58,7 @@ export class LogReader<S extends string> implements TaskSubscription<S> {
     this.#context = context
     this.#taskId = taskId
     this.#cursor = readGeneration(given.after, 'after')
-    this.#signal = readSignal(given.signal)
-    this.#signal?.addEventListener('abort', this.#stop, { once: true })
+    this.#ignore = onAbort(readSignal(given.signal), () => this.#stop())
   }
 
   next(): Promise<Result<S>> {
@@ -135,8 +135,7 @@ export class LogReader<S extends string> implements TaskSubscription<S> {
   }
 
   #isStopped(): boolean {
-    // The signal may have aborted before the listener was added.
-    return this.#hasEnded || this.#signal?.aborted === true
+    return this.#hasEnded
   }
 
   /** The task, with `uses` incremented. */
@@ -203,6 +202,6 @@ export class LogReader<S extends string> implements TaskSubscription<S> {
   #end(): void {
     this.#hasEnded = true
     this.#fetched = []
-    this.#signal?.removeEventListener('abort', this.#stop)
+    this.#ignore()
   }
 }

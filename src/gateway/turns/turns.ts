@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { raceAbort } from '../../runtime/abort.js'
+import { onAbort, raceAbort } from '../../runtime/abort.js'
 import { MAX_DELAY_MS } from '../../runtime/clock.js'
 import { settleWithin } from '../../runtime/shutdown.js'
 import { endError, isTaskEnd } from '../../core/errors.js'
@@ -170,14 +170,12 @@ export class Turns {
   /** Of a destroyed manager and of other processes there are no events, so signals are observed too. */
   #stopOnAbort(taskId: string, turn: Turn, { signals }: TurnPlace): void {
     for (const signal of signals) {
-      const stop = (): void => {
+      const ignore = onAbort(signal, () => {
         const reason = signal.reason as Error
         if (isTaskEnd(reason)) this.#cancel(taskId, turn)
         else turn.abandon(reason)
-      }
-      signal.addEventListener('abort', stop, { once: true })
-      if (signal.aborted) stop()
-      void turn.done.then(() => signal.removeEventListener('abort', stop))
+      })
+      void turn.done.then(ignore)
     }
   }
 

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { onAbort } from '../../runtime/abort.js'
 import { elapsed, type Clock } from '../../runtime/clock.js'
 import { describeFailure, Refusal } from '../refusal.js'
 import { streamResponse } from '../responses.js'
@@ -41,14 +42,13 @@ export class Streams {
     const { request, person } = reader
     const release = this.#reserve(person)
     const controller = new AbortController()
-    const abort = (): void => controller.abort()
+    let ignore = (): void => {}
     const end = (): void => {
       release()
-      request.signal.removeEventListener('abort', end)
-      abort()
+      ignore()
+      controller.abort()
     }
-    request.signal.addEventListener('abort', end)
-    if (request.signal.aborted) end()
+    ignore = onAbort(request.signal, end)
     const entries = this.#guarded(entriesOf(controller.signal))
     return streamResponse(entries, this.#clock, this.#recheckOf(reader), end)
   }

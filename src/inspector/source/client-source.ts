@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { onAbort } from '../../runtime/abort.js'
 import type { A2AClient } from '../../client/a2a-client.js'
 import { A2AError, invalidParams } from '../../core/errors.js'
 import type { TaskStreamEvent } from '../../core/events.js'
@@ -151,11 +152,10 @@ async function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promis
   let stop = (): void => undefined
   await new Promise<void>((resolve) => {
     const cancel = clock.schedule(resolve, delayMs)
-    const abort = (): void => resolve()
-    signal.addEventListener('abort', abort)
+    const ignore = onAbort(signal, resolve)
     stop = () => {
       cancel()
-      signal.removeEventListener('abort', abort)
+      ignore()
     }
   })
   stop()

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { onAbort } from '../../runtime/abort.js'
 import type { FeedEntry, TaskFeed } from '../../core/feed/types.js'
 import type { OwnerFilter } from '../../core/queries.js'
 import type { Clock } from '../../runtime/clock.js'
@@ -51,7 +52,7 @@ async function* follow(
   const { signal, clock } = options
   const isOver = (): boolean => signal.aborted
   const alarm = new Alarm(clock)
-  signal.addEventListener('abort', alarm.ring)
+  const ignore = onAbort(signal, alarm.ring)
   try {
     for (let feed: TaskFeed<string> | undefined = first; feed !== undefined && !isOver();) {
       const isBusy = yield* followOne(tasks, feed, alarm, options)
@@ -60,7 +61,7 @@ async function* follow(
       feed = openFeed(tasks, options)
     }
   } finally {
-    signal.removeEventListener('abort', alarm.ring)
+    ignore()
     alarm.stop()
   }
 }

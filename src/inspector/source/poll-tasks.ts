@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { onAbort } from '../../runtime/abort.js'
 import type { OwnerFilter } from '../../core/queries.js'
 import type { TaskSnapshot } from '../../core/task.js'
 import type { Clock } from '../../runtime/clock.js'
@@ -34,7 +35,7 @@ export async function* pollTasks(tasks: InspectedTasks, options: PollOptions): A
     tasks.off('task:event', onEvent)
     alarm.ringIn(isBusy ? BUSY_MS : SETTLE_MS)
   }
-  signal.addEventListener('abort', alarm.ring)
+  const ignore = onAbort(signal, alarm.ring)
   tasks.on('task:event', onEvent)
   try {
     yield { type: 'resync' }
@@ -51,7 +52,7 @@ export async function* pollTasks(tasks: InspectedTasks, options: PollOptions): A
     }
   } finally {
     tasks.off('task:event', onEvent)
-    signal.removeEventListener('abort', alarm.ring)
+    ignore()
     alarm.stop()
   }
 }

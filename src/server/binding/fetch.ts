@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { onAbort } from '../../runtime/abort.js'
 import { collect, type IncomingBody } from './incoming-body.js'
 import type { EventSource, HttpAnswer, HttpRequest, Respond } from './exchange.js'
 import { LargeText } from './large-texts.js'
@@ -32,7 +33,8 @@ export function toFetch<P extends Principal>(respond: Respond): HandlerFetch<P> 
     if (typeof (request as Partial<Request>).headers?.get !== 'function') {
       throw new TypeError(`handler.fetch takes a Request; ${requestHint(request)}`)
     }
-    return toResponse(await respond(toHttpRequest(request, context)), respond.output)
+    const answer = await respond(toHttpRequest(request, context))
+    return toResponse(answer, respond.output, request.signal)
   }
 }
 
@@ -71,12 +73,17 @@ async function readBytes(request: Request, body: IncomingBody): Promise<Uint8Arr
   return collect(request.body, body)
 }
 
-function toResponse({ status, headers, body }: HttpAnswer, output: PendingOutput): Response {
+function toResponse(
+  { status, headers, body }: HttpAnswer,
+  output: PendingOutput,
+  signal: AbortSignal | undefined,
+): Response {
   // The rest of a body that did not arrive in time must not be read as the next request (RFC 9110 §15.5.9).
   const closing = status === 408 ? { connection: 'close' } : {}
   const init = { status, headers: { ...headers, ...closing } }
   if (typeof body === 'string' || body === null) return new Response(body, init)
-  return new Response(body instanceof LargeText ? toReadable(body, output) : toEvents(body, output), init)
+  const readable = body instanceof LargeText ? toReadable(body, output) : toEvents(body, output, signal)
+  return new Response(readable, init)
 }
 
 const encoder = new TextEncoder()
@@ -136,20 +143,44 @@ function toReadable(text: LargeText, output: PendingOutput): ReadableStream<Uint
 
 /**
  * Encodes each event when the reader has taken the one before it: a reader that stalls delays nothing, and takes no memory
- * beyond its connection.
+ * beyond its connection. Some runtimes do not cancel the body when the client has left: there only `signal` ends the stream.
  */
 function toEvents(
   { frames, heartbeat, textOf }: EventSource,
   output: PendingOutput,
+  signal: AbortSignal | undefined,
 ): ReadableStream<Uint8Array> {
   let stopBeating = (): void => {}
+  let ignore = (): void => {}
+  let hasLeft = false
   let isWaiting = false
   let reader: TextReader | undefined
   const leave = async (): Promise<void> => {
+    hasLeft = true
     isWaiting = false
     stopBeating()
+    ignore()
     reader?.close()
     await frames.return()
+  }
+  /** `undefined` at the end. */
+  const next = async (fail: (error: Error) => void): Promise<Uint8Array | undefined> => {
+    const piece = hasLeft ? undefined : reader?.read()
+    if (piece !== undefined) return piece
+    reader = undefined
+    isWaiting = !hasLeft
+    const { done, value } = await frames.next()
+    isWaiting = false
+    if (done) return undefined
+    const text = textOf(value)
+    if (typeof text === 'string') return encoder.encode(text)
+    const large = await text
+    if (hasLeft) {
+      large.release()
+      return undefined
+    }
+    reader = new TextReader(large, output, fail)
+    return reader.read() ?? encoder.encode(HEARTBEAT)
   }
   return new ReadableStream<Uint8Array>(
     {
@@ -157,33 +188,17 @@ function toEvents(
         stopBeating = heartbeat.add(() => {
           if (isWaiting) controller.enqueue(encoder.encode(HEARTBEAT))
         })
+        ignore = onAbort(signal, () => void leave())
       },
       async pull(controller) {
-        const piece = reader?.read()
-        if (piece !== undefined) {
-          controller.enqueue(piece)
-          return
-        }
-        reader = undefined
-        isWaiting = true
-        const { done, value } = await frames.next()
-        isWaiting = false
-        if (done) {
-          stopBeating()
-          controller.close()
-          void frames.return()
-          return
-        }
-        const text = textOf(value)
-        if (typeof text === 'string') {
-          controller.enqueue(encoder.encode(text))
-          return
-        }
-        reader = new TextReader(await text, output, (error) => {
+        const piece = await next((error) => {
           controller.error(error)
           void leave()
         })
-        controller.enqueue(reader.read() ?? encoder.encode(HEARTBEAT))
+        if (piece === undefined) {
+          controller.close()
+          void leave()
+        } else controller.enqueue(piece)
       },
       cancel: leave,
     },

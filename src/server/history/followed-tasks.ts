@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { onAbort } from '../../runtime/abort.js'
 import type { LeasedTasks } from '../../core/managers.js'
 import type { TaskSnapshot } from '../../core/task.js'
 import type { Parked } from '../runs/active-run.js'
@@ -18,7 +19,7 @@ interface Followed {
   /** What else continues the turn. */
   readonly parked: Parked
   /** Ends the connection to the task's signal. */
-  readonly unfollow: () => void
+  unfollow: () => void
 }
 
 export class FollowedTasks {
@@ -59,12 +60,8 @@ export class FollowedTasks {
   add(taskId: string, followers: ReadonlySet<Follower>, parked: Parked): void {
     const isParallel = followers.size > 1 || parked.isBesideOthers
     const signal = this.#leased.signalOf(taskId)
-    const onAbort = (): void => this.#end(taskId, signal.reason)
-    this.#tasks.set(taskId, {
-      followers: new Set(followers),
-      parked,
-      unfollow: () => signal.removeEventListener('abort', onAbort),
-    })
+    const followed: Followed = { followers: new Set(followers), parked, unfollow: () => {} }
+    this.#tasks.set(taskId, followed)
     for (const follower of followers) {
       const record = (entry: NamedEntry): void =>
         this.#leased.recordHistory(taskId, [isParallel ? { ...entry, isParallel } : entry])
@@ -85,8 +82,7 @@ export class FollowedTasks {
         },
       })
     }
-    signal.addEventListener('abort', onAbort)
-    if (signal.aborted) onAbort()
+    followed.unfollow = onAbort(signal, () => this.#end(taskId, signal.reason))
   }
 
   /** Leaves the agents' tasks to the code, which is to continue. From now on nothing of them is recorded. */

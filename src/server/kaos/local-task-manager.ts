@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { onAbort } from '../../runtime/abort.js'
 import { requireDelay } from '../../runtime/options.js'
 import { A2AError, invalidParams, type ErrorCode } from '../../core/errors.js'
 import type { LeasedTasks, LeasedTasksListener, SyncTasks } from '../../core/managers.js'
@@ -238,12 +239,10 @@ export class LocalTaskManager implements SessionTaskManager {
   }
 
   #follow(signal: AbortSignal, controller: AbortController): void {
-    const abort = (): void => {
+    onAbort(signal, () => {
       this.#live.delete(controller)
       controller.abort(signal.reason)
-    }
-    signal.addEventListener('abort', abort, { once: true })
-    if (signal.aborted) abort()
+    })
   }
 
   /** The work is over. The task may have been acquired again since, for other work. */

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { onAbort } from '../../runtime/abort.js'
 import { A2AError } from '../../core/errors.js'
 import type { TaskSnapshot } from '../../core/task.js'
 import type { StreamLimit } from '../streams/stream-limit.js'
@@ -32,15 +33,14 @@ export async function waitForChange(
   const controller = new AbortController()
   const close = (): void => controller.abort()
   const slot = streams.open(streams.reserve(task.owner ?? null), (listeners) => ({ close, ...listeners }))
-  signal?.addEventListener('abort', close, { once: true })
-  if (signal?.aborted) close()
+  const ignore = onAbort(signal, close)
   try {
     const until = ({ generation }: { readonly generation: number }): boolean => generation > after
     await tasks.waitFor(task.id, { until, timeoutMs, signal: controller.signal })
   } catch (error) {
     if (!A2AError.is(error, 'WAIT_TIMED_OUT') && !A2AError.is(error, 'WAIT_ABORTED')) throw error
   } finally {
-    signal?.removeEventListener('abort', close)
+    ignore()
     slot.onEnd()
     slot.onLeave()
   }

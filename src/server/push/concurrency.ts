@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { onAbort } from '../../runtime/abort.js'
 
 /** The requests that wait under one key, and under the keys below it. */
 interface Branch {
@@ -116,15 +117,15 @@ export function waitInQueue(signal: AbortSignal, join: (grant: () => void) => ()
       fail()
       return
     }
-    const onAbort = (): void => {
-      leaveQueue()
-      fail()
-    }
+    let ignore = (): void => {}
     const leaveQueue = join(() => {
-      signal.removeEventListener('abort', onAbort)
+      ignore()
       resolve()
     })
-    signal.addEventListener('abort', onAbort, { once: true })
+    ignore = onAbort(signal, () => {
+      leaveQueue()
+      fail()
+    })
   })
 }
 

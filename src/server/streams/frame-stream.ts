@@ -6,6 +6,7 @@
 import { A2AError } from '../../core/errors.js'
 import type { JsonObject, JsonValue } from '../../core/json-types.js'
 import type { StreamEntry } from '../../wire/dialect.js'
+import { onAbort } from '../../runtime/abort.js'
 import { shownError } from '../chosen-ids.js'
 import type { Frame } from './sse.js'
 
@@ -108,23 +109,18 @@ export function jsonOf(
   frames: Source<Frame>,
   signal: AbortSignal | undefined,
 ): AsyncIterableIterator<JsonObject, undefined> {
-  const stop = (): void => {
-    signal?.removeEventListener('abort', stop)
+  const leave = onAbort(signal, () => void frames.return())
+  const stop = (): Promise<IteratorResult<never, undefined>> => {
+    leave()
     void frames.return()
+    return Promise.resolve({ done: true, value: undefined })
   }
-  if (signal?.aborted) stop()
-  else signal?.addEventListener('abort', stop)
   return {
     async next() {
       const result = await frames.next()
-      if (!result.done) return { done: false, value: result.value.json as JsonObject }
-      stop()
-      return result
+      return result.done ? stop() : { done: false, value: result.value.json as JsonObject }
     },
-    return() {
-      stop()
-      return Promise.resolve({ done: true, value: undefined })
-    },
+    return: stop,
     [Symbol.asyncIterator]() {
       return this
     },

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { onAbort } from '../../runtime/abort.js'
 import { describe } from '../../runtime/describe.js'
 import { hasMethods } from '../../runtime/options.js'
 
@@ -91,7 +92,7 @@ async function listenByIoRedis(
   ignoreErrors(subscriber)
   subscriber.on('message', (_channel, message) => onMessage(message))
   const end = callOnce(() => subscriber.disconnect())
-  signal?.addEventListener('abort', end)
+  onAbort(signal, end)
   try {
     await subscriber.subscribe(channel)
   } catch (error) {
@@ -114,7 +115,7 @@ async function listenByNodeRedis(
   const subscriber = client.duplicate()
   ignoreErrors(subscriber)
   const end = callOnce(() => subscriber.destroy())
-  signal?.addEventListener('abort', end)
+  onAbort(signal, end)
   try {
     await subscriber.connect()
     await subscriber.subscribe(channel, onMessage)

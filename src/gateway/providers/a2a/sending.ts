@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { onAbort } from '../../../runtime/abort.js'
 import type { A2AClient } from '../../../client/a2a-client.js'
 import type { MessageContent } from '../../../client/message.js'
 import { isOneOf, RunAbandoned } from '../../../client/run/run-errors.js'
@@ -65,7 +66,7 @@ export async function repeat(
   // The run leaves the task alone: the caller follows or cancels it.
   const abandon = (): void => controller.abort(new RunAbandoned(signal.reason))
   let update: TaskUpdate | undefined
-  signal.addEventListener('abort', abandon)
+  const ignore = onAbort(signal, abandon)
   try {
     const result = await client.run(message, {
       ...options,
@@ -92,7 +93,7 @@ export async function repeat(
     if (error instanceof ContextRefused) return undefined
     throw error
   } finally {
-    signal.removeEventListener('abort', abandon)
+    ignore()
   }
 }
 

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { onAbort } from '../../../runtime/abort.js'
 import { isInterrupted, isTerminal } from '../../../core/lifecycle.js'
 import type { ProviderCall, TaskUpdate } from '../../provider.js'
 import type { Service, ServiceCall } from '../shared/service.js'
@@ -35,9 +36,7 @@ export async function* runEvents(
   { signal }: ProviderCall,
 ): AsyncGenerator<RunEvent, undefined> {
   const closing = new AbortController()
-  const close = (): void => closing.abort(signal.reason)
-  if (signal.aborted) close()
-  signal.addEventListener('abort', close)
+  const ignore = onAbort(signal, () => closing.abort(signal.reason))
   try {
     let onOpen: ServiceCall['onOpen']
     const opened = new Promise<Headers>((resolve) => (onOpen = resolve))
@@ -53,7 +52,7 @@ export async function* runEvents(
       yield { event, data: data === '' ? undefined : parse(service, data) }
     }
   } finally {
-    signal.removeEventListener('abort', close)
+    ignore()
     closing.abort()
   }
 }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { onAbort } from '../../../runtime/abort.js'
 import { stepsTo } from '../../../core/advance.js'
 import { terminal } from '../../../core/decide.js'
 import { A2AError, endError } from '../../../core/errors.js'
@@ -57,14 +58,11 @@ export class RunTask {
     return this.peek() === null ? undefined : this.#tasks.signalOf(this.id)
   }
 
-  /** Calls `onAbort` with the reason when the task's signal aborts: at once if it has. */
-  follow(onAbort: (reason: Error) => void): void {
+  /** Calls `abort` with the reason when the task's signal aborts: at once if it has. */
+  follow(abort: (reason: Error) => void): void {
     const { signal } = this
     if (signal === undefined) return
-    const abort = (): void => onAbort(signal.reason as Error)
-    signal.addEventListener('abort', abort, { once: true })
-    if (signal.aborted) abort()
-    this.#followed = { signal, unfollow: () => signal.removeEventListener('abort', abort) }
+    this.#followed = { signal, unfollow: onAbort(signal, () => abort(signal.reason as Error)) }
   }
 
   /**
