@@ -91,7 +91,8 @@ export class A2AClient {
 
   /**
    * Fetches an agent's card and creates a client for it. `at` is the agent's base URL, or the URL of a card (ending in
-   * `.json`). In a browser it may be relative to the page: `/agent`.
+   * `.json`). In a browser it may be relative to the page: `/agent`. Without a card below the base URL, that of its origin is
+   * used (A2A 1.0 §8.2).
    *
    * With `auth` or `headers`, a card fetched by https is only used with its https interfaces.
    *
@@ -150,10 +151,8 @@ export class A2AClient {
     const { request, call } = toSend(message, others, this.#settings.generateId, this.#agent.card)
     const replica = (await this.#kept)?.replicator?.startCall(request.message, { isRun: false })
     this.#requireStreams('SendStreamingMessage')
-    for await (const event of this.#agent.events('SendStreamingMessage', request, {
-      ...call,
-      idleTimeoutMs,
-    })) {
+    const events = this.#agent.events('SendStreamingMessage', request, { ...call, idleTimeoutMs })
+    for await (const event of events) {
       replica?.applyEvent(event)
       yield event
     }

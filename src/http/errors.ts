@@ -56,6 +56,13 @@ export function endedEarly(url: string): ExternalServiceError {
   return new ExternalServiceError(SERVICE, `${shown} ended the stream before the task ended`, { url: shown })
 }
 
+/** The error with a sentence more. */
+export function withNote(error: A2AError<'EXTERNAL_SERVICE_ERROR'>, note: string): ExternalServiceError {
+  const { service, ...data } = error.data
+  const said = error.message.slice(`${service}: `.length)
+  return new ExternalServiceError(service, `${said}. ${note}`, { ...data, cause: error.cause })
+}
+
 /** Removes queries: an error of `fetch` may quote the URL, whose query may contain a key. */
 function queryless(text: string): string {
   return text.slice(0, 500).replace(/\?[^\s"'<>]+/g, '?…')

@@ -8,7 +8,7 @@ import { A2AError, invalidAnswer } from '../../core/errors.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
 import { toAgentUrl } from './agent-url.js'
 import { AgentCardCache, type FetchedCard } from './card-cache.js'
-import { ExternalServiceError, ValidationError } from '../../http/errors.js'
+import { ExternalServiceError, ValidationError, withNote } from '../../http/errors.js'
 import {
   request,
   toHttpSettings,
@@ -147,7 +147,8 @@ export interface LoadedCard {
 }
 
 /**
- * Fetches a card in the form of A2A 1.0: the one at `at` if that ends in `.json`, else that of the agent with this base URL.
+ * Fetches a card in the form of A2A 1.0: the one at `at` if that ends in `.json`, else that of the agent with this base URL,
+ * else that of the agent's origin (A2A 1.0 §8.2).
  *
  * @throws {TypeError} if `cardCache` is none.
  * @throws {A2AError} as {@link fetchAgentCard}; `INVALID_PARAMS` with the path of the invalid field.
@@ -159,14 +160,17 @@ export async function loadCard(
 ): Promise<LoadedCard> {
   if (cache !== undefined) requireMethods('cardCache', cache, ['get', 'clear'], 'be an AgentCardCache')
   const url = toAgentUrl(at)
-  const urls = parseUrl(url)?.pathname.endsWith('.json')
+  const { origin = url, pathname = '/' } = parseUrl(url) ?? {}
+  const bases = new Set(/^\/*$/.test(pathname) ? [url] : [url, origin])
+  const urls = pathname.endsWith('.json')
     ? [url]
-    : [AGENT_CARD, OLD_AGENT_CARD].map((path) => cardUrl(url, path))
+    : [...bases].flatMap((base) => [AGENT_CARD, OLD_AGENT_CARD].map((path) => cardUrl(base, path)))
   const limits = { cache, signal, timeoutMs: settings.timeoutMs ?? TIMEOUT_MS }
-  return await firstCard(settings, urls, limits, (card, from) => ({
-    card: parseAgentCard(card),
-    cardUrl: from,
-  }))
+  return await firstCard(settings, urls, limits, (card, from) => {
+    // Some servers answer any path with JSON, such as an error.
+    if (card['name'] == null) throw invalidAnswer(`${shownUrl(from)} is no card: card.name is missing`)
+    return { card: parseAgentCard(card), cardUrl: from }
+  })
 }
 
 interface LoadOptions {
@@ -180,7 +184,7 @@ export function loadKaosCard(settings: HttpSettings, baseUrl: string, limits: Ca
   return firstCard(settings, urls, limits, (card) => card)
 }
 
-/** Fetches the card of the first URL that has one. If none has, throws the error of the first URL. */
+/** Fetches the card of the first URL that has one. If none has, throws the error of the first URL, which names all. */
 async function firstCard<T>(
   settings: HttpSettings,
   urls: readonly string[],
@@ -193,16 +197,31 @@ async function firstCard<T>(
       return await getCard(settings, url, limits, read)
     } catch (error) {
       failure ??= error
-      if (!isMissing(error)) throw error
+      if (!isMissing(error, settings)) throw error
     }
   }
-  throw failure
+  const others = urls.slice(1).map(shownUrl)
+  // The place before A2A 0.3 is not worth a word.
+  if (others.length < 2) throw failure
+  const note = `Nor is there a card at ${others.at(-2)}`
+  if (A2AError.is(failure, 'EXTERNAL_SERVICE_ERROR')) throw withNote(failure, note)
+  throw A2AError.is(failure, 'INVALID_AGENT_RESPONSE')
+    ? invalidAnswer(`${failure.data.reason}. ${note}`, failure.cause)
+    : failure
 }
 
-/** Returns whether there is no card at a URL. Some servers respond to any path with their start page. */
-function isMissing(error: unknown): boolean {
+/**
+ * Returns whether there is no card at a URL. Some servers respond to any path with their start page, some gateways to
+ * unknown paths with 403. An agent that refuses credentials is there.
+ */
+function isMissing(error: unknown, settings: HttpSettings): boolean {
   if (A2AError.is(error, 'INVALID_AGENT_RESPONSE')) return true
-  return A2AError.is(error, 'EXTERNAL_SERVICE_ERROR') && [404, 405, 410].includes(error.data.status ?? 0)
+  const statuses = [400, 404, 405, 410, ...(hasCredentials(settings) ? [] : [401, 403])]
+  return A2AError.is(error, 'EXTERNAL_SERVICE_ERROR') && statuses.includes(error.data.status ?? 0)
+}
+
+function hasCredentials({ auth, headers }: HttpSettings): boolean {
+  return auth !== undefined || Object.keys(headers).length > 0
 }
 
 async function getCard<T>(
@@ -231,12 +250,11 @@ async function fetchCard(
   conditions: Readonly<Record<string, string>>,
 ): Promise<FetchedCard> {
   // The card decides where credentials are sent: do not accept one from another origin.
-  const hasCredentials = settings.auth !== undefined || Object.keys(settings.headers).length > 0
   const call: HttpCall = {
     method: 'GET',
     url,
     headers: { accept: 'application/json', ...conditions },
-    isSameOriginOnly: hasCredentials,
+    isSameOriginOnly: hasCredentials(settings),
   }
   const { status, statusText, text, headers } = await request(settings, call, limits)
   if (status === 304 && Object.keys(conditions).length > 0) return { card: 'unchanged', headers }

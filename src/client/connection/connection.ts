@@ -8,7 +8,13 @@ import type { AgentCard } from '../../schemas/agent-card.js'
 import type { ClientRequests, ClientResults, RemoteEvent } from '../../wire/client/dialect.js'
 import type { Operation } from '../../wire/dialect.js'
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
-import { endedEarly, ExternalServiceError, isTransient, isUnprocessed } from '../../http/errors.js'
+import {
+  endedEarly,
+  isTransient,
+  isUnprocessed,
+  withNote,
+  type ExternalServiceError,
+} from '../../http/errors.js'
 import { selectInterfaces } from './interfaces.js'
 import type { CallOptions } from '../message.js'
 import type { Settings } from '../options.js'
@@ -181,10 +187,7 @@ export class Connection {
     const { cardUrl } = this
     if (cardUrl === undefined || parseUrl(cardUrl)?.origin === origin) return error
     if (!A2AError.is(error, 'EXTERNAL_SERVICE_ERROR')) return error
-    const { service, ...data } = error.data
-    const said = error.message.slice(`${service}: `.length)
-    const text = `${said}. The agent's card at ${shownUrl(cardUrl)} names this address`
-    return new ExternalServiceError(service, text, { ...data, cause: error.cause })
+    return withNote(error, `The agent's card at ${shownUrl(cardUrl)} names this address`)
   }
 }
 
