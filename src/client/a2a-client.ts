@@ -152,10 +152,9 @@ export class A2AClient {
     const { request, call } = toSend(message, options, 'stream', generateId, this.#agent.card)
     const replica = (await this.#kept)?.replicator?.startCall(request.message, { isRun: false })
     this.#requireStreams('SendStreamingMessage')
-    for await (const event of this.#agent.events('SendStreamingMessage', request, {
-      ...call,
-      idleTimeoutMs: options.idleTimeoutMs,
-    })) {
+    const { idleTimeoutMs } = options
+    const events = this.#agent.events('SendStreamingMessage', request, { ...call, idleTimeoutMs })
+    for await (const event of events) {
       replica?.applyEvent(event)
       yield event
     }

@@ -25,6 +25,7 @@ import { normalize, type Spelling } from '../normalize.js'
 import { CORE_STATES, fromMessage, fromPushConfig } from '../v1/objects.js'
 import { standardBase64 } from '../view.js'
 import type { ClientResults, RemoteEvent, RemotePushConfig, RemoteTask, SendResult } from './dialect.js'
+import { bareKindOf } from './missing.js'
 import { PUSH_CONFIG, PUSH_CONFIG_PAGE, SPELLINGS, type Spellings } from './spellings.js'
 
 /**
@@ -103,11 +104,12 @@ const EVENTS: EventReaders = {
   },
 }
 
-/** Reads one event of a stream. In 1.0 a property names the event; in 0.3 the event has a `kind`. */
+/** Reads one event of a stream. In 1.0 a property names the event; in 0.3 the event has a `kind`, or its shape shows it. */
 export function readEvent(event: unknown, root: string, isOld: boolean): RemoteEvent {
   // The schema of a task reports the type of any other value.
   if (!isRecord(event)) return EVENTS.task(event, root, isOld)
-  const { kind } = event
+  const hasEnvelope = Object.keys(TYPES).some((each) => event[each] != null)
+  const kind = isOld && !hasEnvelope ? bareKindOf(event) : event['kind']
   const names = kind == null ? Object.keys(TYPES).filter((each) => event[each] != null) : [kind]
   const name = names.length === 1 && typeof names[0] === 'string' ? names[0] : ''
   const type = Object.hasOwn(TYPES, name) ? TYPES[name] : undefined

@@ -2,7 +2,7 @@
  * Spellings of agents' responses: A2A 1.0, the JSON of 0.3, and its ProtoJSON.
  *
  * One table serves all three, because agents mix them: a card of 1.0 may come with parts that have a `kind`. Only the
- * data of parts, which would be ambiguous, is read by the version of the interface.
+ * data of parts, which would be ambiguous, is read by the version of the interface. Ids may be missing in 0.3 only.
  *
  * @module
  */
@@ -15,6 +15,7 @@ import { validate } from '../check.js'
 import { pathText, type Field, type Path, type Spelling } from '../normalize.js'
 import { fromData } from '../v0-3/forms.js'
 import { ROLES, STATES, TASK_STATES } from '../v1/objects.js'
+import { withArtifactId, withMessageId } from './missing.js'
 
 const ID: Field = { isId: true }
 const FILLED: Field = { isEmptyTextAbsent: true }
@@ -112,7 +113,12 @@ export interface Spellings {
   readonly taskPage: Spelling
 }
 
-function spellingsOf(rewrite: NonNullable<Spelling['rewrite']>): Spellings {
+type Rewrite = NonNullable<Spelling['rewrite']>
+
+function spellingsOf(
+  rewrite: Rewrite,
+  ids: { readonly message?: Rewrite; readonly artifact?: Rewrite } = {},
+): Spellings {
   const parts: Field = { of: { fields: PART_FIELDS, rewrite } }
   const noParts = { parts: [] }
   const message: Spelling = {
@@ -126,8 +132,15 @@ function spellingsOf(rewrite: NonNullable<Spelling['rewrite']>): Spellings {
       taskId: FILLED,
     },
     defaults: noParts,
+    ...(ids.message && { rewrite: ids.message }),
   }
-  const artifact: Field = { of: { fields: { artifactId: ID, parts }, defaults: noParts } }
+  const artifact: Field = {
+    of: {
+      fields: { artifactId: ID, parts },
+      defaults: noParts,
+      ...(ids.artifact && { rewrite: ids.artifact }),
+    },
+  }
   const status: Field = {
     of: {
       fields: {
@@ -152,8 +165,11 @@ function spellingsOf(rewrite: NonNullable<Spelling['rewrite']>): Spellings {
   }
 }
 
-/** They differ in the data of parts only. */
-export const SPELLINGS = { new: spellingsOf(rewritePart), old: spellingsOf(rewriteOldPart) }
+/** They differ in the data of parts, and in what agents leave out. */
+export const SPELLINGS = {
+  new: spellingsOf(rewritePart),
+  old: spellingsOf(rewriteOldPart, { message: withMessageId, artifact: withArtifactId }),
+}
 
 /** A configuration is flat in 1.0 and nested in 0.3. In the ProtoJSON of 0.3 a name contains both ids. */
 function rewritePushConfig(registered: Unread, path: Path): Unread {

@@ -155,7 +155,11 @@ describe.each(CLIENTS)('%s is refused with the path', (_name, codecs) => {
     ['GetTask', { ...BARE, metadata: [] }, 'result.metadata must be an object'],
     ['GetTask', { ...BARE, artifacts: {} }, 'result.artifacts must be an array'],
     ['GetTask', { ...BARE, artifacts: [null] }, 'result.artifacts[0] must be an object'],
-    ['GetTask', { ...BARE, artifacts: [{ parts: [] }] }, 'result.artifacts[0].artifactId is missing'],
+    [
+      'GetTask',
+      { ...BARE, artifacts: [{ artifactId: 7, parts: [] }] },
+      'result.artifacts[0].artifactId must be',
+    ],
     ['GetTask', { ...BARE, history: [{ ...SAID, role: 'boss' }] }, 'result.history[0].role must be one of'],
     ['GetTask', { ...BARE, history: [{ ...SAID, parts: 'x' }] }, 'result.history[0].parts must be an array'],
     [
