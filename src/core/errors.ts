@@ -207,14 +207,23 @@ export function invalidAnswer(reason: string, cause?: unknown): A2AError<'INVALI
   )
 }
 
-/** An optional package is not installed. `needs` says what needs it. */
+/** An optional package cannot be imported. `needs` says what needs it. */
 export function missingPackage(
   needs: string,
   name: string,
   operation: string,
   cause: unknown,
 ): A2AError<'UNSUPPORTED_OPERATION'> {
-  return new A2AError('UNSUPPORTED_OPERATION', `${needs}: npm install ${name}`, { operation }, { cause })
+  return new A2AError('UNSUPPORTED_OPERATION', `${needs}${adviceFor(name, cause)}`, { operation }, { cause })
+}
+
+function adviceFor(name: string, cause: unknown): string {
+  const { code, message } = cause as { readonly code?: unknown; readonly message?: unknown }
+  if (/MODULE_NOT_FOUND$/.test(String(code))) return `: npm install ${name}`
+  // Jest runs code in a context where `import()` works with this flag only.
+  if (/^ERR_VM_/.test(String(code)))
+    return `, which this process cannot import: set NODE_OPTIONS=--experimental-vm-modules`
+  return `, and importing it has failed: ${String(message)}. If it is not installed: npm install ${name}`
 }
 
 /** The reason why a manager removed a task that had not ended. */

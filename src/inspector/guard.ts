@@ -67,6 +67,9 @@ async function readBytes(request: Request, maxBytes: number, clock: Clock): Prom
   // Without an encoding, a body has bytes.
   const body = request.body as ReadableStream<Uint8Array> | null
   if (body === null) return new Uint8Array()
+  if (request.bodyUsed || body.locked) {
+    throw new TypeError('The inspector reads the body: pass a Request whose body was not read before')
+  }
   const reader = body.getReader()
   const late = new AbortController()
   const disarm = clock.schedule(() => {

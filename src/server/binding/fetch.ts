@@ -68,6 +68,11 @@ function principalIn(context: Partial<RequestContext> | null | undefined): HttpR
 
 async function readBytes(request: Request, body: IncomingBody): Promise<Uint8Array> {
   if (request.body === null) return new Uint8Array()
+  if (request.bodyUsed || request.body.locked) {
+    throw new TypeError(
+      'The body of the Request has been read already: call handler.fetch before what reads it, or read a clone: request.clone().json()',
+    )
+  }
   body.declare(request.headers.get('content-length'))
   // `arrayBuffer()` would keep every chunk until the last, and could not be stopped.
   return collect(request.body, body)

@@ -13,7 +13,7 @@ import { challengeOf } from './challenge.js'
 import type { HttpAnswer, HttpRequest } from './exchange.js'
 import { FrameStream, toA2AError, type Source } from '../streams/frame-stream.js'
 import { requireSafeJson } from './safe-json.js'
-import { answerRpc, failure } from './json-rpc.js'
+import { answerRpc, failure, isRpcBody } from './json-rpc.js'
 import { LargeTexts, type LargeText } from './large-texts.js'
 import type { IsInMemory } from './removed-tasks.js'
 import {
@@ -28,7 +28,7 @@ import type { Operations } from '../operations/operations.js'
 import type { BindingSettings } from '../options.js'
 import { perform, type Encode } from '../operations/perform.js'
 import { noRoute, paramsOf } from './rest.js'
-import { Routes, type RouteMatch } from './routes.js'
+import { normalPath, Routes, type RouteMatch } from './routes.js'
 import { eventHead, formatFrame, SseHeartbeat, SSE_HEADERS, type Frame } from '../streams/sse.js'
 import { readIdempotencyKey } from '../idempotency.js'
 import {
@@ -85,7 +85,8 @@ export class HttpBinding<P extends Principal> {
     try {
       // A message may have had tasks removed.
       if (request.method === 'POST') this.#texts.trim()
-      const { pathname, searchParams } = new URL(request.url)
+      const { pathname: given, searchParams } = new URL(request.url)
+      const pathname = normalPath(given)
       const version = versionOf(request, searchParams)
       if (pathname.endsWith(CARD_PATH)) return await this.#respondCard(request, version, this.#inCards)
       if (pathname.endsWith(OLD_CARD_PATH)) {
@@ -96,7 +97,8 @@ export class HttpBinding<P extends Principal> {
       const matches = this.#routes.match(pathname)
       dialect = matches[0]?.dialect ?? preferred
       const candidates = this.#candidates(request, pathname, version, matches)
-      if ('status' in candidates) return candidates
+      if ('status' in candidates)
+        return mayBeRpc(request, matches) ? await this.#respondRpc(request, version, candidates) : candidates
       dialect = candidates[0].dialect
       const principal = await this.#admit(request)
       const match = candidates.length === 1 ? candidates[0] : await this.#choose(candidates, principal)
@@ -164,13 +166,19 @@ export class HttpBinding<P extends Principal> {
     return this.#card.respond(request, isNamed ? dialectsFor(dialects, version) : all)
   }
 
-  async #respondRpc(request: HttpRequest, version: string | null): Promise<HttpAnswer> {
+  /** @param elsewhere - The answer to a request that is not of JSON-RPC, at a path that a proxy may have replaced. */
+  async #respondRpc(
+    request: HttpRequest,
+    version: string | null,
+    elsewhere?: HttpAnswer,
+  ): Promise<HttpAnswer> {
     const { dialects, onError } = this.#settings
     const connection: Connection = { request }
-    request.trail?.record({ binding: 'JSONRPC' })
+    if (elsewhere === undefined) request.trail?.record({ binding: 'JSONRPC' })
     try {
       const principal = await this.#admit(request)
       const body = { value: await this.#bodies.readJson(request, [JSON_TYPE]) }
+      if (elsewhere !== undefined && !isRpcBody(body.value)) return elsewhere
       if (body.value === undefined) throw noBody()
       const answer = await answerRpc(
         {
@@ -197,6 +205,7 @@ export class HttpBinding<P extends Principal> {
     } catch (thrown) {
       // The request was not read, so its id is unknown.
       const error = toA2AError(thrown, 'authenticate', onError)
+      if (elsewhere !== undefined && error.code === 'PARSE_ERROR') return elsewhere
       const [dialect] = isSpoken(dialects, version) ? dialectsFor(dialects, version) : dialects
       return this.#json(
         failure(null, dialect, error, request.trail),
@@ -339,6 +348,12 @@ export class HttpBinding<P extends Principal> {
       body: { frames, heartbeat: this.#heartbeat, textOf: this.#textOf },
     }
   }
+}
+
+/** Whether a request at a path without a route may be one of JSON-RPC, whose path a proxy has replaced. */
+function mayBeRpc(request: HttpRequest, matches: readonly RouteMatch[]): boolean {
+  const isJson = /^application\/json\b/i.test(request.header('content-type') ?? '')
+  return request.method === 'POST' && matches.length === 0 && isJson
 }
 
 /** The statuses with which HTTP itself refuses a request, also over JSON-RPC. */

@@ -5,6 +5,7 @@
  */
 import { A2AError } from '../../core/errors.js'
 import { describe, quote } from '../../runtime/describe.js'
+import { isRecord } from '../../runtime/unread.js'
 import type { JsonObject, JsonValue } from '../../core/json-types.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
 import type { Dialect, Operation } from '../../wire/dialect.js'
@@ -31,7 +32,8 @@ export type RpcAnswer =
 type Id = string | number | null
 
 interface RpcRequest {
-  readonly id: Id
+  /** Refused where it is missing, after all else is found right: a client learns first what else is wrong. */
+  readonly id: Id | undefined
   readonly method: string
   readonly params: Received
 }
@@ -58,7 +60,7 @@ export async function answerRpc<P extends Principal>(
     admit?.()
     const request = readRequest(body, settings.limits.maxDepth)
     const { method, params } = request
-    id = request.id
+    id = request.id ?? null
     trail?.record({ binding: 'JSONRPC', rpcId: id })
     // A version that is not supported is refused in the dialect that has the method.
     dialect = settings.dialects.find((each) => hasMethod(each, method)) ?? dialect
@@ -75,9 +77,15 @@ export async function answerRpc<P extends Principal>(
     const caller = callerOf(dialect)
     const success = (result: JsonValue): JsonObject => ({ jsonrpc: '2.0', id, result })
     operation = dialect.methods.get(method)
-    if (operation === undefined)
+    const requireId = (): void => {
+      if (request.id === undefined) throw invalidRequest('id is missing: A2A has no notifications')
+    }
+    if (operation === undefined) {
+      requireId()
       return { type: 'json', json: success(answerFromCard(dialect, method, settings)), dialect }
-    const performed = await perform(operation, operations, dialect.rpc, params, caller, { encode, trail })
+    }
+    const performing = { encode, trail, onDecoded: requireId }
+    const performed = await perform(operation, operations, dialect.rpc, params, caller, performing)
     if (performed.type === 'result') return { type: 'json', json: success(performed.json), dialect }
     const { entries, encode: encodeEntry } = performed
     const frames = new FrameStream(entries, {
@@ -95,6 +103,11 @@ export async function answerRpc<P extends Principal>(
     }
     return { type: 'json', json, error, dialect }
   }
+}
+
+/** Whether a body says that it is a request of JSON-RPC. */
+export function isRpcBody(body: unknown): boolean {
+  return isRecord(body) && 'jsonrpc' in body
 }
 
 function hasMethod({ methods, cardMethods }: Dialect, method: string): boolean {
@@ -132,8 +145,7 @@ function toRequest(body: unknown): RpcRequest {
   }
   const { jsonrpc, id, method, params } = body as Record<string, unknown>
   if (jsonrpc !== '2.0') throw invalidRequest(`jsonrpc must be "2.0", got ${quote(jsonrpc)}`)
-  if (id === undefined) throw invalidRequest('id is missing: A2A has no notifications')
-  if (!isId(id)) throw invalidRequest('id must be a string, an integer or null')
+  if (id !== undefined && !isId(id)) throw invalidRequest('id must be a string, an integer or null')
   if (typeof method !== 'string') throw invalidRequest(`method must be a string, got ${describe(method)}`)
   // An array is valid in JSON-RPC, but no method of A2A has such parameters. `perform` refuses it.
   if (params !== undefined && params !== null && typeof params !== 'object') {

@@ -22,6 +22,7 @@ interface Pattern {
   readonly route: Route
   readonly regExp: RegExp
   readonly names: readonly string[]
+  readonly hasTenant: boolean
 }
 
 /**
@@ -34,10 +35,12 @@ export class Routes {
 
   constructor(card: AgentCard, dialects: Dialects) {
     this.#bases = basesOf(card)
-    const plain = dialects.flatMap((dialect) => dialect.routes.map((route) => patternOf(dialect, route, '')))
+    const plain = dialects.flatMap((dialect) =>
+      dialect.routes.map((route) => patternOf(dialect, route, false)),
+    )
     const tenants = dialects
       .filter(({ hasTenants }) => hasTenants)
-      .flatMap((dialect) => dialect.routes.map((route) => patternOf(dialect, route, '/{tenant}')))
+      .flatMap((dialect) => dialect.routes.map((route) => patternOf(dialect, route, true)))
     // A tenant may be named `tasks`, so paths without a tenant take precedence.
     this.#patterns = [...plain, ...tenants]
   }
@@ -49,19 +52,20 @@ export class Routes {
     return this.#bases.includes(path.slice(0, end))
   }
 
-  /** The routes that match, the best first. They differ in verb or version. */
+  /**
+   * The routes that match, the best first. They differ in verb or version. A proxy may have replaced the path of the card, so
+   * below other paths the end of the path decides; a tenant has no place there.
+   */
   match(path: string): RouteMatch[] {
     const rests = this.#bases
       .filter((base) => path.startsWith(`${base}/`))
       .map((base) => path.slice(base.length))
-    return this.#patterns.flatMap(({ dialect, route, regExp, names }) =>
-      rests.flatMap((rest) => {
-        const found = regExp.exec(rest)
-        if (found === null) return []
-        const params = names.map((name, index) => [name, decode(found[index + 1] ?? '', name)] as const)
-        return [{ dialect, route, params: Object.fromEntries(params) }]
-      }),
-    )
+    const matches = this.#patterns.flatMap((pattern) => rests.flatMap((rest) => matchOf(pattern, rest)))
+    if (matches.length > 0) return matches
+    const ends = endsOf(path)
+    return this.#patterns
+      .filter(({ hasTenant }) => !hasTenant)
+      .flatMap((pattern) => ends.flatMap((end) => matchOf(pattern, end)))
   }
 }
 
@@ -79,16 +83,43 @@ function pathOf(url: string): string {
   return parseUrl(url)?.pathname ?? ''
 }
 
+function matchOf({ dialect, route, regExp, names }: Pattern, rest: string): RouteMatch[] {
+  const found = regExp.exec(rest)
+  if (found === null) return []
+  const params = names.map((name, index) => [name, decode(found[index + 1] ?? '', name)] as const)
+  return [{ dialect, route, params: Object.fromEntries(params) }]
+}
+
+/** The most segments that a route has. */
+const MAX_SEGMENTS = 6
+
+/** For `/a/b`: `/a/b` and `/b`, as far as a route may have them. */
+function endsOf(path: string): string[] {
+  const segments = path.split('/').slice(-MAX_SEGMENTS)
+  return segments.map((_, index) => `/${segments.slice(index).join('/')}`)
+}
+
+/** The path, with the characters decoded that need no encoding (RFC 3986 §6.2.2.2). What stays encoded is decoded in ids. */
+export function normalPath(path: string): string {
+  return path.replace(/%([2-7][0-9a-f])/gi, (encoded, digits: string) => {
+    const character = String.fromCharCode(parseInt(digits, 16))
+    return /[\w.~-]/.test(character) ? character : encoded
+  })
+}
+
 /** `/tasks/{id}:cancel` as a regular expression. */
-function patternOf(dialect: Dialect, route: Route, prefix: string): Pattern {
+function patternOf(dialect: Dialect, route: Route, hasTenant: boolean): Pattern {
   const names: string[] = []
-  const source = `${prefix}${route.path}`.replace(/\{(\w+)\}|[.*+?^${}()|[\]\\]/g, (match, name?: string) => {
+  const path = `${hasTenant ? '/{tenant}' : ''}${route.path}`
+  const source = path.replace(/\{(\w+)\}|[:.*+?^${}()|[\]\\]/g, (match, name?: string) => {
+    // Some clients and proxies encode the colon of a verb.
+    if (match === ':') return '(?::|%3[Aa])'
     if (name === undefined) return `\\${match}`
     names.push(name)
-    // A colon starts the verb of a route; in ids it is encoded.
+    // In ids a colon is encoded.
     return '([^/:]+)'
   })
-  return { dialect, route, regExp: new RegExp(`^${source}$`), names }
+  return { dialect, route, regExp: new RegExp(`^${source}$`), names, hasTenant }
 }
 
 /** @throws {A2AError} `INVALID_PARAMS`, of the parameter `name`. */

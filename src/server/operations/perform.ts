@@ -36,6 +36,8 @@ export type Encode = (codec: Codec<unknown, unknown>, view: unknown, answer: unk
 export interface Performing {
   readonly encode?: Encode | undefined
   readonly trail?: Trail | undefined
+  /** Called when the parameters are valid. It may refuse the request by throwing. */
+  readonly onDecoded?: (() => void) | undefined
 }
 
 const encodeAlways: Encode = (codec, view) => codec.encode(view)
@@ -55,7 +57,7 @@ export async function perform<P extends Principal>(
   codecs: Codecs,
   received: Received,
   caller: Caller<P>,
-  { encode = encodeAlways, trail }: Performing = {},
+  { encode = encodeAlways, trail, onDecoded }: Performing = {},
 ): Promise<Performed> {
   const isStream = isStreamOperation(operation)
   const { dialect, extensions } = caller
@@ -67,6 +69,7 @@ export async function perform<P extends Principal>(
   // A client learns that the agent lacks an operation before it learns how to call it.
   operations.requireSupported?.(operation)
   const request = decode(codec, received)
+  onDecoded?.()
   trail?.record(factsOfRequest(request))
   const answer = await (operations as unknown as UntypedOperations<P>)[operation](request, caller)
   if (!isStream) {

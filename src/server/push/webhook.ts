@@ -81,14 +81,16 @@ function callOf({ url, token, authentication }: PushConfig, notification: HttpNo
       'x-a2a-notification-id': id,
       ...(version !== undefined && { 'a2a-version': version }),
       ...(token && { 'x-a2a-notification-token': token }),
-      ...(authentication !== undefined && { authorization: authorizationOf(authentication) }),
+      ...authorizationOf(authentication),
     },
     body,
   }
 }
 
-function authorizationOf({ scheme, credentials }: NonNullable<PushConfig['authentication']>): string {
-  return credentials ? `${scheme} ${credentials}` : scheme
+/** A scheme alone would be a malformed header. */
+function authorizationOf(authentication: PushConfig['authentication']): Record<string, string> {
+  if (!authentication?.credentials) return {}
+  return { authorization: `${authentication.scheme} ${authentication.credentials}` }
 }
 
 /** Reads the response to its end, so that the connection can be used again. */

@@ -57,6 +57,16 @@ describe('a webhook', () => {
     expect(Object.keys(first?.body ?? {})).toEqual(['task'])
   })
 
+  test('87. gets no header "Authorization" where its credentials are missing', async () => {
+    const hook = await receiver()
+    const { call, create, task } = pushAgent()
+    await create(task(), { url: hook.url, authentication: { scheme: 'Bearer' } })
+    const old = { url: hook.url, authentication: { schemes: ['Bearer'] } }
+    const params = { taskId: task(), pushNotificationConfig: old }
+    await call('tasks/pushNotificationConfig/set', params, { version: '0.3' })
+    for (const { headers } of await hook.arrived(2)) expect(headers).not.toHaveProperty('authorization')
+  })
+
   test('175. in 0.3 receives the token and the whole task, as it was at each change', async () => {
     const hook = await receiver(503)
     const { call, clock, task, tasks, handler } = pushAgent()

@@ -79,7 +79,6 @@ describe('the envelope', () => {
     for (const path of ['/agents/one', '/agents/one/', '/one', '/']) {
       expect((await handler.fetch(post(path, envelope('ListTasks')))).status).toBe(200)
     }
-    expect((await handler.fetch(post('/two', envelope('ListTasks')))).status).toBe(404)
   })
 })
 
@@ -166,4 +165,23 @@ describe('dispatch', () => {
       error: { code: -32603 },
     })
   })
+})
+
+test('125. a request without an id is refused once its method and its parameters are right', async () => {
+  const a = idle()
+  const without = (method: unknown, params?: unknown) => ({ jsonrpc: '2.0', method, params })
+  const refusals: [object, number][] = [
+    [without('Unknown'), -32601],
+    [without('SendMessage', { message: 5 }), -32602],
+    [without('SendMessage', []), -32602],
+    [without(5), -32600],
+    [without('SendMessage', { message: user('go') }), -32600],
+    [without('SendStreamingMessage', { message: user('go') }), -32600],
+  ]
+  for (const [body, code] of refusals) {
+    const overHttp = await (await a.handler.fetch(post('/', body))).json()
+    for (const answer of [overHttp, await a.handler.dispatch(body)])
+      expect([body, answer]).toMatchObject([body, { id: null, error: { code } }])
+  }
+  expect(a.tasks.size()).toBe(0)
 })
