@@ -1,0 +1,73 @@
+/** Compares what a simulation has led to with what the rules say. */
+import type { Ledger } from './ledger.js'
+import type { Expected } from './model.js'
+import type { Schedule } from './schedule.js'
+import type { User } from './user.js'
+import { textIn, type SeenTask } from './wire.js'
+
+interface Result {
+  readonly expected: Expected
+  readonly schedule: Schedule
+  readonly ledger: Ledger
+  readonly user: User
+  /** The stored task at the end. */
+  readonly task: SeenTask | undefined
+  readonly errands: readonly string[]
+}
+
+/** What is wrong, in words. */
+export function faultsOf(result: Result): string[] {
+  const { ledger, user, task, schedule } = result
+  if (task === undefined) return [...ledger.faults, 'the task cannot be read at the end']
+  if (!user.isDone)
+    return [
+      ...ledger.faults,
+      `the task hangs: it is ${task.status.state} at the end, last change at ${ledger.grownAt}`,
+    ]
+  const faults = [
+    ...ledger.faults,
+    ...differs('the state that a client has seen', user.task?.status.state, task.status.state),
+  ]
+  faults.push(...differs('the artifacts that a client has seen', textsOf(user.task), textsOf(task)))
+  const isCanceled = schedule.cancelAtMs !== undefined && task.status.state === 'TASK_STATE_CANCELED'
+  if (!isCanceled) faults.push(...differences(result, task))
+  return faults
+}
+
+function differences({ expected, ledger, errands }: Result, task: SeenTask): string[] {
+  const entries = ledger.events.flatMap((event) => (event.type === 'history' ? [event.entry] : []))
+  const namesOf = (kind: string): string[] =>
+    entries
+      .flatMap((entry) => (entry.kind === kind && 'name' in entry ? [entry.name.replace(/#\d+$/, '')] : []))
+      .sort()
+  const artifacts = task.artifacts.map((artifact) => [artifact.artifactId, textIn(artifact)] as const)
+  const isNamed = ([id]: readonly [string, string]): boolean => expected.named.has(id)
+  return [
+    ...differs('the state', task.status.state, `TASK_STATE_${expected.state.toUpperCase()}`),
+    ...differs(
+      'the artifacts with ids',
+      Object.fromEntries(artifacts.filter(isNamed).sort()),
+      Object.fromEntries([...expected.named].sort()),
+    ),
+    ...differs(
+      'the artifacts with generated ids',
+      artifacts
+        .filter((each) => !isNamed(each))
+        .map(([, text]) => text)
+        .sort(),
+      expected.unnamed,
+    ),
+    ...differs('the number of questions', namesOf('question').length, expected.questions.length),
+    ...differs('the number of answers', namesOf('answer').length, expected.questions.length),
+    ...differs('the errands', [...errands].sort(), expected.errands),
+  ]
+}
+
+function differs(what: string, actual: unknown, expected: unknown): string[] {
+  const [is, should] = [JSON.stringify(actual), JSON.stringify(expected)]
+  return is === should ? [] : [`${what}: ${is}, expected ${should}`]
+}
+
+function textsOf(task: SeenTask | undefined): unknown {
+  return (task?.artifacts ?? []).map((artifact) => [artifact.artifactId, textIn(artifact)])
+}

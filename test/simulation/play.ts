@@ -1,0 +1,135 @@
+/** Plays a program: as the `execute` of an agent, or in the model of what a run does. */
+import { textOf, type Run } from 'a2a-tasks/server'
+import type { Act, Program, Write } from './functions.js'
+
+type StepRun = Pick<Run, 'artifact'>
+/** What a program uses of a run. */
+export type Player = StepRun &
+  Pick<
+    Run,
+    | 'text'
+    | 'update'
+    | 'step'
+    | 'requireInput'
+    | 'sleep'
+    | 'waitFor'
+    | 'delegate'
+    | 'now'
+    | 'random'
+    | 'uuid'
+    | 'continueAs'
+  >
+
+/** What a program does outside of its run. */
+export interface Outside {
+  readonly agent: Parameters<Run['delegate']>[1]
+  /** Counts a failure that passes. Returns whether to fail now. */
+  readonly failsNow: (place: string, times: number) => boolean
+  /** A step with this key has begun its work, or has done it. */
+  readonly onStep: (key: string, when: 'begins' | 'does') => void
+  readonly pause: (ms: number) => Promise<void>
+}
+
+/** What the code of a program returns. */
+export type Played = Promise<string | undefined> | AsyncIterable<string>
+
+export function play(run: Player, program: Program, outside: Outside): Played {
+  const { rounds, isGenerator, end } = program
+  const round = run.text.startsWith('round ') ? Number(run.text.slice(6)) : 0
+  const texts = async function* (): AsyncGenerator<string> {
+    for (const [at, act] of (rounds[round] ?? []).entries())
+      yield `${await perform(run, act, `${round}.${at}`, outside)};`
+    if (round < rounds.length - 1) await run.continueAs(`round ${round + 1}`)
+    if (end === 'fails') throw new Error('The end')
+  }
+  if (isGenerator) return texts()
+  return (async () => {
+    const all: string[] = []
+    for await (const text of texts()) all.push(text)
+    return end === 'text' ? all.join('') : undefined
+  })()
+}
+
+async function perform(run: Player, act: Act, label: string, outside: Outside): Promise<string> {
+  switch (act.act) {
+    case 'artifact':
+      write(run, act, label)
+      return label
+    case 'update':
+      run.update(`At ${label}`)
+      return label
+    case 'step':
+      return await step(run, act, label, outside)
+    case 'all': {
+      const branches = act.branches.map((acts, at) => sequence(run, acts, `${label}.${at}`, outside))
+      return `[${(await Promise.all(branches)).join()}]`
+    }
+    case 'times': {
+      const texts: string[] = []
+      for (let count = 0; count < act.times; count += 1)
+        texts.push(await sequence(run, act.acts, label, outside))
+      return texts.join('|')
+    }
+    case 'ask':
+      return textOf(await run.requireInput(`${label}?`))
+    case 'sleep':
+      await run.sleep(label, { ms: act.ms })
+      return label
+    case 'signal':
+      return await run.waitFor<string>(label)
+    case 'delegate': {
+      const options = act.answers === 'code' ? { onInputRequired: answered } : {}
+      const message = JSON.stringify({ ...act.errand, label })
+      const { ok, type, text } = await run.delegate(label, outside.agent, message, options)
+      return ok ? text : type
+    }
+    case 'values':
+      return String([run.now() > 0, run.random() < 1, run.uuid().length])
+    case 'throw':
+      if (outside.failsNow(label, act.times)) throw new Error(`Thrown at ${label}`)
+      return label
+  }
+}
+
+const answered = ({ text }: { readonly text: string }): string => answerTo(text)
+
+/** What users, and code in their place, answer. */
+export function answerTo(question: string): string {
+  return `re: ${question}`
+}
+
+async function sequence(run: Player, acts: readonly Act[], label: string, outside: Outside): Promise<string> {
+  const texts: string[] = []
+  for (const [at, act] of acts.entries()) texts.push(await perform(run, act, `${label}.${at}`, outside))
+  return texts.join('+')
+}
+
+function write(run: StepRun, { id, append }: Write, text: string): void {
+  const parts = [{ text: `${text};` }]
+  run.artifact(id === undefined ? { parts } : { artifactId: id, parts }, { append })
+}
+
+async function step(
+  run: Player,
+  act: Extract<Act, { readonly act: 'step' }>,
+  label: string,
+  outside: Outside,
+): Promise<string> {
+  const { ms, writes, fails, retry } = act
+  const work = async ({ key }: { readonly key: string }): Promise<string> => {
+    outside.onStep(key, 'begins')
+    for (const [at, each] of writes.entries()) {
+      write(run, each, `${label}-${at}`)
+      if (at === 0 && ms > 0) await outside.pause(ms / 2)
+    }
+    if (ms > 0) await outside.pause(ms / 2)
+    if (fails > 0 && (retry === 'caught' || outside.failsNow(key, fails)))
+      throw new RangeError(`Failed at ${label}`)
+    outside.onStep(key, 'does')
+    return label
+  }
+  const backoff = { initialMs: 20 }
+  const options = fails > 0 && retry === 'step' ? { retry: { attempts: fails + 1, backoff } } : {}
+  const result = run.step(label, work, options)
+  return retry === 'caught' ? await result.catch(String) : await result
+}

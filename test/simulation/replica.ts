@@ -1,0 +1,146 @@
+/** One process of the agent under test, and the second agent. */
+import { TaskManager, type Clock } from 'a2a-tasks'
+import { A2AClient } from 'a2a-tasks/client'
+import { DurableTaskManager, type TaskStore } from 'a2a-tasks/durable'
+import {
+  createRequestHandler,
+  textOf,
+  type Execute,
+  type Principal,
+  type RequestHandler,
+} from 'a2a-tasks/server'
+import type { Errand } from './functions.js'
+import { fetchOf, type Network } from './network.js'
+import { errandText } from './model.js'
+import { play, type Outside } from './play.js'
+import { wayTo, type OnEffect } from './store.js'
+import type { Owner } from './world.js'
+
+export const USER: Principal = { id: 'user' }
+const LEASE_MS = 3_000
+const SWEEP_MS = 1_000
+
+/** What all processes of a simulation share. */
+export interface Shared extends Network {
+  readonly store: TaskStore
+  readonly agent: () => RequestHandler
+  readonly onEffect: (replica: Replica) => OnEffect
+  readonly onStep: (replica: Replica, key: string, when: 'begins' | 'does') => void
+  readonly onCall: (replica: Replica, n: number, when: 'before' | 'after') => void
+  readonly onError: (replica: Replica, error: unknown) => void
+  readonly failsNow: Outside['failsNow']
+}
+
+export class Replica implements Owner {
+  readonly name: string
+  readonly slot: number
+  isDead = false
+  isClosing = false
+  pausedUntil = 0
+  /** Resolves when the process is gone. */
+  readonly gone: Promise<void>
+  readonly tasks: DurableTaskManager
+  readonly handler: RequestHandler<Principal, DurableTaskManager>
+  readonly #shared: Shared
+  #onGone: () => void = () => undefined
+
+  constructor(shared: Shared, slot: number, life: number) {
+    const { world, decisions, schedule, program } = { ...shared, ...shared.schedule }
+    this.#shared = shared
+    this.slot = slot
+    this.name = `${'abc'[slot] ?? '?'}${life}`
+    this.gone = new Promise((resolve) => (this.#onGone = resolve))
+    const clock = world.clockOf(this)
+    const ids = idsOf(this.name)
+    const store = wayTo(shared.store, {
+      ...{ world, decisions, owner: this, delayMs: schedule.storeMs },
+      onCall: (n, when) => shared.onCall(this, n, when),
+      onEffect: shared.onEffect(this),
+    })
+    const onError = (error: unknown): void => shared.onError(this, error)
+    this.tasks = new DurableTaskManager({
+      ...{ store, clock, onError, generateId: ids, maxRestarts: 1_000, replica: this.name, retention: false },
+      ...{ leaseMs: LEASE_MS, sweepIntervalMs: SWEEP_MS, pollIntervalMs: 1_000, storeRetryMs: 10_000 },
+    })
+    const outside = this.#outside(clock, ids)
+    this.handler = createRequestHandler<Principal, DurableTaskManager>({
+      ...{
+        card: { name: 'Simulated', url: 'https://simulated.test' },
+        tasks: this.tasks,
+        clock,
+        generateId: ids,
+        onError,
+      },
+      ...{ authenticate: () => USER, principalOf: () => USER },
+      retry: {
+        attempts: 50,
+        backoff: { initialMs: 20, maxMs: 100 },
+        isRetryable: (error) => !String(error).includes('The end'),
+      },
+      limits: { waitingRunMs: schedule.waitingRunMs },
+      execute: (run) => play(run, program, outside),
+    })
+  }
+
+  /** The process is gone, with all that it was about to do. */
+  die(): void {
+    if (this.isDead) return
+    this.isDead = true
+    this.#shared.world.note(`${this.name} dies`)
+    this.#onGone()
+  }
+
+  /** Closes as a process that is replaced: it hands its work over. */
+  async close(): Promise<void> {
+    this.isClosing = true
+    await this.handler.close({ graceMs: this.#shared.schedule.graceMs })
+    this.#shared.world.note(`${this.name} has closed its handler`)
+    await this.tasks.destroy()
+    this.die()
+  }
+
+  #outside(clock: Clock, generateId: () => string): Outside {
+    const { world, agent, onStep, failsNow } = this.#shared
+    const client = new A2AClient({
+      ...{ card: agent().card, clock, generateId, random: () => 0.5 },
+      fetch: fetchOf(this.#shared, this, agent),
+    })
+    return {
+      agent: client,
+      failsNow,
+      onStep: (key, when) => onStep(this, key, when),
+      pause: (ms) => world.pause(ms, this),
+    }
+  }
+}
+
+function idsOf(prefix: string): () => string {
+  let count = 0
+  return () => `${prefix}-${++count}`
+}
+
+/** The agent that others delegate to. It never dies. */
+export function secondAgent(
+  { world }: Pick<Network, 'world'>,
+  onErrand: (label: string) => void,
+): RequestHandler {
+  const clock = world.clockOf()
+  const ids = idsOf('agent')
+  const execute: Execute = async (run) => {
+    // Programs send it.
+    const { ms, asks, fails, label } = JSON.parse(run.text) as Errand & { readonly label: string }
+    onErrand(label)
+    run.start()
+    await world.pause(ms)
+    if (run.signal.aborted) return undefined
+    const answer = asks ? textOf(await run.requireInput(`agent ${label}?`)) : ''
+    if (fails) throw new Error('The errand fails')
+    return asks ? `errand ${label} ${answer}` : errandText(label, false)
+  }
+  return createRequestHandler({
+    ...{ card: { name: 'Second', url: 'https://second.test' }, execute, clock, generateId: ids },
+    tasks: new TaskManager({ clock, generateId: ids, whenFull: 'evict' }),
+    authenticate: () => USER,
+    onError: () => undefined,
+  })
+}

@@ -1,0 +1,99 @@
+/** Processes that play schedules, of the sources as they are, or with one of them changed. */
+import { build, type Plugin } from 'esbuild'
+import { spawn } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export interface Report {
+  readonly played: number
+  readonly failures: readonly { readonly seed: number; readonly faults: readonly string[] }[]
+}
+
+/** A change of the sources that puts a fault back. */
+export interface Mutation {
+  readonly name: string
+  /** Below `src/`. */
+  readonly file: string
+  /** Stands in the file exactly once. */
+  readonly text: string
+  readonly by: string
+}
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+
+/** Plays `count` schedules from seed `from` on, in all processors. */
+export async function playMany(
+  {
+    from = 1,
+    count,
+    stops = false,
+  }: { readonly from?: number; readonly count: number; readonly stops?: boolean },
+  mutations: readonly Mutation[] = [],
+): Promise<Report> {
+  const folder = await mkdtemp(join(tmpdir(), 'simulation-'))
+  try {
+    const program = join(folder, 'worker.mjs')
+    await bundle(program, mutations)
+    const processes = Math.min(availableParallelism(), Math.ceil(count / 100))
+    const reports = await Promise.all(
+      Array.from({ length: processes }, (_, at) => {
+        const share = Math.floor((count - at - 1) / processes) + 1
+        return run(program, [from + at, share, processes, stops ? 1 : 0])
+      }),
+    )
+    const failures = reports.flatMap((report) => report.failures).sort((a, b) => a.seed - b.seed)
+    return { played: reports.reduce((sum, { played }) => sum + played, 0), failures }
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+async function bundle(outfile: string, mutations: readonly Mutation[]): Promise<void> {
+  await build({
+    entryPoints: [join(ROOT, 'test/simulation/worker.ts')],
+    ...{ outfile, bundle: true, platform: 'node', format: 'esm', target: 'node20', logLevel: 'error' },
+    tsconfig: join(ROOT, 'tsconfig.json'),
+    banner: {
+      js: `import { createRequire } from 'node:module'; const require = createRequire(import.meta.url)`,
+    },
+    plugins: [mutated(mutations)],
+  })
+}
+
+/** Loads files with their mutations. */
+function mutated(mutations: readonly Mutation[]): Plugin {
+  return {
+    name: 'mutations',
+    setup({ onLoad }) {
+      for (const { name, file, text, by } of mutations) {
+        const path = join(ROOT, 'src', file)
+        onLoad({ filter: new RegExp(`^${path.replace(/[.\\/]/g, '\\$&')}$`) }, async () => {
+          const source = await readFile(path, 'utf8')
+          const pieces = source.split(text)
+          if (pieces.length !== 2)
+            throw new Error(`${name}: src/${file} has the text ${pieces.length - 1} times`)
+          return { contents: pieces.join(by), loader: 'ts' }
+        })
+      }
+    },
+  }
+}
+
+/** Runs until the program ends, and reads what it reports. */
+function run(program: string, args: readonly number[]): Promise<Report> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, ['--max-semi-space-size=32', program, ...args.map(String)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    let text = ''
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+    child.once('error', reject)
+    child.once('close', (code) => {
+      // The worker wrote it.
+      if (code === 0) resolve(JSON.parse(text) as Report)
+      else reject(new Error(`The worker ended with the code ${String(code)}`))
+    })
+  })
+}
