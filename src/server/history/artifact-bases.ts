@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { appendParts } from '../../core/artifacts/append-parts.js'
 import type { AppendArtifactOptions, ArtifactInput } from '../../core/params.js'
 import type { Artifact, DeepReadonly } from '../../core/task.js'
 
@@ -52,7 +53,8 @@ export class ArtifactBases {
     this.#bases.delete(artifactId)
     const replacing = { ...options, append: false }
     if (base === undefined || options?.append === false) return { artifact, options: replacing }
-    const parts = [...(base.parts ?? []), ...(artifact.parts ?? [])]
+    const parts = [...(base.parts ?? [])]
+    appendParts(parts, artifact.parts ?? [])
     const metadata = { ...base.metadata, ...artifact.metadata }
     const hasMetadata = Object.keys(metadata).length > 0
     return {
