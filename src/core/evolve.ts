@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { appendParts } from './artifacts/append-parts.js'
 import type { ArtifactChanged, FailureEntry, HistoryEntry, TaskCreated } from './events.js'
 import type { TaskEvent, TaskStreamEvent } from './events.js'
 import { copyJson } from './json.js'
@@ -139,8 +140,7 @@ export function applyArtifact(
   Object.assign(present, others)
   if (parts !== undefined) {
     present.parts ??= []
-    // Not `push(...parts)`: too many arguments overflow the stack.
-    for (const part of parts) present.parts.push(part)
+    appendParts(present.parts, parts)
   }
   if (metadata !== undefined) present.metadata = { ...present.metadata, ...metadata }
 }

@@ -5,10 +5,11 @@
  * @module
  */
 import type { CreateCommand } from './commands.js'
+import { continuation } from './artifacts/append-parts.js'
 import type { TaskEvent } from './events.js'
 import { findArtifact } from './evolve.js'
 import { jsonSize, sizeOf, type Size } from './json.js'
-import type { Artifact, DeepReadonly, TaskSnapshot } from './task.js'
+import type { Artifact, DeepReadonly, Part, TaskSnapshot } from './task.js'
 
 export interface Usage {
   readonly artifacts: number
@@ -51,6 +52,8 @@ export const EVENT_COST = 150
 const STATE_COST = 100
 /** A chunk of an artifact without its parts. The task keeps only these. */
 const CHUNK_COST = 240
+/** A part of a chunk beside its text. Where that continues a text, the task keeps only the text. */
+const TEXT_PART_COST = 176
 
 /** The cost of a new task. */
 export function costOfNew(command: CreateCommand): number {
@@ -69,11 +72,31 @@ export function costOfEvents(sizes: readonly Size[]): number {
   return sizes.reduce((sum, { cost }) => sum + cost + EVENT_COST + STATE_COST, 0)
 }
 
+/** What an event adds to the costs of its task and of the log. Values that both hold count in the task. */
+export interface EventCosts {
+  readonly inTask: number
+  readonly inLog: number
+}
+
 /**
- * The cost by which `task` grows when `event`, whose payload has `cost`, is applied to it. What the task no longer holds after
- * the event stays in the log until that drops its events.
+ * The costs of `event`, whose payload has `cost`, when it is applied to `task`. What the task no longer holds after the event
+ * stays in the log until that drops its events.
  */
-export function costGrowth(task: TaskSnapshot<string>, event: TaskEvent<string>, cost: number): number {
+export function costsOf(task: TaskSnapshot<string>, event: TaskEvent<string>, cost: number): EventCosts {
+  if (event.type !== 'artifact' || !event.append) {
+    const inTask = costGrowth(task, event, cost)
+    return { inTask, inLog: cost - inTask }
+  }
+  const present = task.artifacts[findArtifact(task.artifacts, event.artifact.artifactId)]
+  const { parts } = event.artifact
+  const text = present?.parts && parts && continuation(present.parts, parts)
+  const dropped = CHUNK_COST + (text === undefined ? 0 : TEXT_PART_COST)
+  const inTask = Math.max(0, cost - dropped) - replacedCost(present ?? {}, event.artifact)
+  // The text is copied when the whole artifact is first read.
+  return { inTask, inLog: cost - inTask + costOf(text) }
+}
+
+function costGrowth(task: TaskSnapshot<string>, event: TaskEvent<string>, cost: number): number {
   switch (event.type) {
     case 'status':
       return (
@@ -82,12 +105,8 @@ export function costGrowth(task: TaskSnapshot<string>, event: TaskEvent<string>,
       )
     case 'output':
       return cost - costOf(task.output)
-    case 'artifact': {
-      const present = task.artifacts[findArtifact(task.artifacts, event.artifact.artifactId)]
-      if (present === undefined) return cost
-      if (!event.append) return cost - costOf(present)
-      return Math.max(0, cost - CHUNK_COST) - replacedCost(present, event.artifact)
-    }
+    case 'artifact':
+      return cost - costOf(task.artifacts[findArtifact(task.artifacts, event.artifact.artifactId)])
     case 'message':
       return cost
     case 'history':
@@ -142,7 +161,7 @@ export function artifactGrowth(
   if (present === undefined) return bytes
   if (!append) return bytes - jsonSize(present)
   return mergeGrowth(present, artifact, (key, before, after) => {
-    if (key === 'parts' && Array.isArray(before) && Array.isArray(after)) return concatGrowth(before, after)
+    if (key === 'parts' && Array.isArray(before) && Array.isArray(after)) return partsGrowth(before, after)
     if (key === 'metadata') return mergeGrowth(before as object, after as object, sizeChange)
     return sizeChange(key, before, after)
   })
@@ -175,10 +194,15 @@ function mergeGrowth(
   return growth + objectFrame(count + fresh) - objectFrame(count)
 }
 
-function concatGrowth(present: readonly unknown[], added: readonly unknown[]): number {
-  const elements = jsonSize(added) - arrayFrame(added.length)
-  return elements + arrayFrame(present.length + added.length) - arrayFrame(present.length)
+function partsGrowth(present: readonly Part[], added: readonly Part[]): number {
+  const isJoined = continuation(present, added) !== undefined
+  const elements = jsonSize(added) - arrayFrame(added.length) - (isJoined ? TEXT_FRAME : 0)
+  const length = present.length + added.length - (isJoined ? 1 : 0)
+  return elements + arrayFrame(length) - arrayFrame(present.length)
 }
+
+/** The bytes of a part beside its text. */
+const TEXT_FRAME = jsonSize({ text: '' })
 
 /** The bytes of an array's brackets and commas. */
 function arrayFrame(length: number): number {

@@ -11,7 +11,7 @@ import { freezeDeep, type Size } from './json.js'
 import { Heap, type HeapItem } from '../runtime/heap.js'
 import { byText } from './queries.js'
 import type { Instant } from './timeline.js'
-import { costGrowth, costOfTask, EVENT_COST, payloadSize, usageAfter, type Usage } from './sizes.js'
+import { costOfTask, costsOf, EVENT_COST, payloadSize, usageAfter, type Usage } from './sizes.js'
 
 /** A call of `waitFor` that is pending. */
 export interface Waiter<S extends string> {
@@ -238,11 +238,11 @@ export class TaskRecord<S extends string> {
     if (keepsHistory && this.#task.turn !== undefined) this.#keepRewritten(event)
     const { bytes, cost } = size
     const usage = usageAfter(this.usage, this.#task, event, bytes)
-    const growth = costGrowth(this.#task, event, cost)
+    const { inTask, inLog } = costsOf(this.#task, event, cost)
     apply(this.#task, event)
     this.usage = usage
-    this.#ownCost += growth
-    this.log.push(event, bytes, cost - growth, logSize)
+    this.#ownCost += inTask
+    this.log.push(event, bytes, inLog, logSize)
     if (!keepsHistory || event.type !== 'history') return
     // Of a turn without end, the last round is kept.
     const isFresh = event.entry.kind === 'turn' && event.entry.continued !== undefined

@@ -16,7 +16,7 @@ import type { TaskRecord } from '../core/task-record.js'
 import { keyOf, type Artifact, type DeepReadonly, type TaskSnapshot } from '../core/task.js'
 import { RESTORED } from '../runtime/document-kinds.js'
 import { hashOf } from '../runtime/hash.js'
-import { headOf } from './cache/checkpoint.js'
+import { headOf, toCheckpoint } from './cache/checkpoint.js'
 import { LogReader } from './cache/log-reader.js'
 import type { DurableContext } from './context.js'
 import { madeClaim, redrivenAs } from './forks.js'
@@ -125,7 +125,8 @@ async function restore<S extends string>(
   const task = isOpen ? { ...record.task, artifacts: artifactsAtEntry(record) } : record.task
   const { artifacts } = task
   // By its id, a store knows a creation that is repeated, also after the task has changed.
-  const creation = { task, events: [], head: headOf(task, [], lifecycle), commitId: contentId(task, record) }
+  const commitId = contentId(task, record)
+  const creation = { task: toCheckpoint(task), events: [], head: headOf(task, [], lifecycle), commitId }
   if (!(await storeClient.callForUser('create', () => store.create(creation)))) return false
   const key = keyOf(task)
   const documents = documentsOf(store, storeClient)

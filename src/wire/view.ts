@@ -7,6 +7,7 @@ import { A2AError } from '../core/errors.js'
 import type { ArtifactChanged, OutputChanged } from '../core/events.js'
 import type { Artifact, DeepReadonly, Message, Part, TaskSnapshot } from '../core/task.js'
 import type { JsonValue, ReadonlyJson } from '../core/json-types.js'
+import { toStandardBase64 } from '../runtime/base64.js'
 
 /** Narrows the type. The JSON is only read from here on, so frozen objects of the core need no copy. */
 export function json(value: DeepReadonly<JsonValue> | DeepReadonly<object>): JsonValue {
@@ -104,9 +105,9 @@ export function knownParts(parts: DeepReadonly<Part[]>): DeepReadonly<Part>[] {
 /** Base64 in the alphabet and with the padding that every peer reads (A2A 1.0 §4.1.6). */
 export function standardBase64<T extends { readonly raw?: string | undefined }>(part: T): T {
   const { raw } = part
-  if (raw === undefined || (raw.length % 4 === 0 && !/[-_]/.test(raw))) return part
-  const digits = raw.replace(/-/g, '+').replace(/_/g, '/').replace(/=+$/, '')
-  return { ...part, raw: digits.padEnd(Math.ceil(digits.length / 4) * 4, '=') }
+  if (raw === undefined) return part
+  const standard = toStandardBase64(raw)
+  return standard === raw ? part : { ...part, raw: standard }
 }
 
 function outputArtifact(output: DeepReadonly<JsonValue>): CompleteArtifact {

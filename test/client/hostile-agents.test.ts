@@ -351,7 +351,7 @@ test('many artifacts take no time that grows with their square', async () => {
   const taken = await cpuMs(() => {
     for (const append of [false, true]) {
       for (let index = 0; index < 100_000; index += 1) {
-        const artifact = { artifactId: `a-${index}`, parts: [{ text: '.' }] }
+        const artifact = { artifactId: `a-${index}`, parts: [{ data: '.' }] }
         folded = applyEvent(folded, { ...about, artifact, append })
       }
     }
@@ -365,7 +365,7 @@ test('artifacts are found in a list that the caller has changed', () => {
   const put = (task: RemoteTask | undefined, artifactId: string): RemoteTask =>
     applyEvent(task, {
       ...{ type: 'artifact', taskId: 't', append: true, lastChunk: false },
-      artifact: { artifactId, parts: [{ text: '.' }] },
+      artifact: { artifactId, parts: [{ data: '.' }] },
     })
   const folded = put(put(put(undefined, 'a'), 'b'), 'c')
   folded.artifacts.reverse()

@@ -377,7 +377,7 @@ describe('appendArtifact', () => {
       {
         artifactId: 'a',
         name: 'Report',
-        parts: [{ text: '1' }, { text: '2' }, { text: '3' }],
+        parts: [{ text: '12' }, { text: '3' }],
         metadata: { x: 1, y: 2 },
       },
     ])

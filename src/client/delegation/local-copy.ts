@@ -4,11 +4,12 @@
  * @module
  */
 import { stepsTo } from '../../core/advance.js'
+import { withJoinedTexts } from '../../core/artifacts/append-parts.js'
 import { A2AError } from '../../core/errors.js'
 import { isTerminal, type TaskState } from '../../core/lifecycle.js'
 import type { SyncTasks } from '../../core/managers.js'
 import type { TaskUpdate } from '../../core/params.js'
-import type { Message } from '../../core/task.js'
+import type { Artifact, DeepReadonly, Message } from '../../core/task.js'
 import type { JsonValue } from '../../core/json-types.js'
 import { compact } from '../../runtime/compact.js'
 import { textOf } from '../../wire/text.js'
@@ -166,7 +167,7 @@ export class LocalCopy {
   applyTask(task: RemoteTask): void {
     this.#tryChange(() => {
       for (const artifact of task.artifacts) {
-        const text = JSON.stringify(artifact)
+        const text = textOfArtifact(artifact)
         const known = this.#artifacts.get(artifact.artifactId) || this.#storedArtifact(artifact.artifactId)
         if (known !== text) this.#tasks.appendArtifact(this.#id, artifact, { append: false })
         this.#artifacts.set(artifact.artifactId, text)
@@ -186,7 +187,7 @@ export class LocalCopy {
       const append = event.append && this.#artifacts.has(artifact.artifactId)
       this.#tasks.appendArtifact(this.#id, artifact, { append, lastChunk })
       // After a chunk, the text of the whole artifact is unknown: '' makes the next snapshot compare the stored one.
-      this.#artifacts.set(artifact.artifactId, append ? '' : JSON.stringify(artifact))
+      this.#artifacts.set(artifact.artifactId, append ? '' : textOfArtifact(artifact))
     })
   }
 
@@ -208,9 +209,8 @@ export class LocalCopy {
 
   /** The stored artifact as JSON. */
   #storedArtifact(id: string): string | undefined {
-    return JSON.stringify(
-      this.#tasks.peekTask(this.#id)?.artifacts.find(({ artifactId }) => artifactId === id),
-    )
+    const stored = this.#tasks.peekTask(this.#id)?.artifacts.find(({ artifactId }) => artifactId === id)
+    return stored && textOfArtifact(stored)
   }
 
   #addMessages(messages: readonly Message[]): void {
@@ -264,4 +264,9 @@ export class LocalCopy {
     }
     if (isTerminal(to)) this.#onEnd?.(this.#id)
   }
+}
+
+/** To compare artifacts: the task of an agent may have each chunk of a text as a part of its own. */
+function textOfArtifact(artifact: DeepReadonly<Artifact>): string {
+  return JSON.stringify(withJoinedTexts(artifact))
 }

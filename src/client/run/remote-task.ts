@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { appendParts } from '../../core/artifacts/append-parts.js'
 import { compact } from '../../runtime/compact.js'
 import { textOf } from '../../wire/text.js'
 import type { RemoteEvent, RemoteTask } from '../../wire/client/dialect.js'
@@ -59,7 +60,7 @@ function indexOf(artifacts: RemoteTask['artifacts'], id: string): number {
 }
 
 function appendTo(known: RemoteTask['artifacts'][number], { parts, metadata }: typeof known): void {
-  for (const part of parts) known.parts.push(part)
+  appendParts(known.parts, parts)
   if (metadata !== undefined) known.metadata = { ...known.metadata, ...metadata }
 }
 
@@ -78,9 +79,15 @@ export function textOfTask({ state, artifacts, message, messages }: RemoteTask):
   )
 }
 
-/** A text that changes whenever the task does, at the cost of the number of its artifacts and not of their content. */
+/**
+ * A text that changes whenever the task does, at the cost of the number of its parts and not of their content. It does not tell
+ * whether the chunks of a text are one part: few agents join them.
+ */
 export function fingerprintOf({ state, updatedAt, message, artifacts, messages }: RemoteTask): string {
-  const sizes = artifacts.map(({ artifactId, parts }) => [artifactId, parts.length])
+  const sizes = artifacts.map(({ artifactId, parts }) => {
+    const texts = parts.reduce((sum, { text = '' }) => sum + text.length, 0)
+    return [artifactId, texts, parts.filter(({ text }) => text === undefined).length]
+  })
   return JSON.stringify([state, updatedAt, message?.messageId, sizes, messages.length])
 }
 

@@ -17,7 +17,7 @@ import { changedTooOften, Conflicts, leaseLost } from './conflicts.js'
 import type { DurableSettings } from '../options.js'
 import { sendTransaction, WorkFailure } from './transaction.js'
 import { isRefusal, type StoreClient } from '../store-client.js'
-import { Checkpoints, fold, headOf, requireNext, unreadable } from './checkpoint.js'
+import { Checkpoints, fold, headOf, requireNext, toCheckpoint, unreadable } from './checkpoint.js'
 import { Sequence } from './sequence.js'
 import type { Lease, TransactionResult } from '../task-store.js'
 
@@ -283,7 +283,7 @@ export class CachedTask<S extends string> {
       // A task that is created in a final state needs no lease.
       const lease = head.hasEnded ? undefined : this.#creation.lease
       const isNew = await callWithRetry('create', () =>
-        store.create({ task: whole, events, head, commitId, lease }),
+        store.create({ task: toCheckpoint(whole), events, head, commitId, lease }),
       )
       if (!isNew) this.drop(invalidParams('id', `is taken: ${task.id}`))
       else this.#checkpoints.record(events, whole)
@@ -296,7 +296,8 @@ export class CachedTask<S extends string> {
       if (transacted === 'committed') this.#checkpoints.record(first.events, undefined)
       return transacted
     }
-    const checkpoint = this.#checkpoints.isDue(events, head.hasEnded) ? fold(task, events) : undefined
+    const isDue = this.#checkpoints.isDue(events, head.hasEnded)
+    const checkpoint = isDue ? toCheckpoint(fold(task, events)) : undefined
     const result = await callWithRetry('commit', () => store.commit({ ...change, events, checkpoint }))
     if (result === 'committed') this.#checkpoints.record(events, checkpoint)
     return result

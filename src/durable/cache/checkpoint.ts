@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { withJoinedTexts } from '../../core/artifacts/append-parts.js'
 import { TIMEOUT_MESSAGE } from '../../core/decide.js'
 import { A2AError, type EndReason } from '../../core/errors.js'
 import type { TaskEvent } from '../../core/events.js'
@@ -17,6 +18,25 @@ import type { StoredTask, TaskHead } from '../task-store.js'
 const EVENT_BYTES = 150
 /** Below this size a log is cheap to read, and a checkpoint would save nothing. */
 const MIN_TAIL_BYTES = 16_384
+
+/** The form of checkpoints. Earlier releases wrote none, and kept each chunk of a text as a part of its own. */
+const FORM = 2
+
+/** A task as a store keeps it. */
+export interface Checkpoint<S extends string = string> extends TaskSnapshot<S> {
+  readonly form?: number
+}
+
+/** The checkpoint to store of `task`. */
+export function toCheckpoint<S extends string>(task: TaskSnapshot<S>): Checkpoint<S> {
+  return { ...task, form: FORM }
+}
+
+/** The task of a checkpoint. One without a form does not say which texts one write has brought: all neighbours become one. */
+function fromCheckpoint({ form, ...task }: Checkpoint): TaskSnapshot<string> {
+  if (form !== undefined) return task
+  return { ...task, artifacts: task.artifacts.map(withJoinedTexts) }
+}
 
 /** A new task: `task` with those of `events` applied that it lacks. O(size of the structure and of the events). */
 export function fold<S extends string>(task: TaskSnapshot<S>, events: readonly TaskEvent<S>[]): Task<S> {
@@ -35,7 +55,7 @@ export function unfold<S extends string>(
   { states }: Lifecycle<S>,
 ): Task<S> {
   // The state and the generation are checked below; a manager of this lifecycle wrote the rest.
-  const task = fold(checkpoint as TaskSnapshot<S>, events as readonly TaskEvent<S>[])
+  const task = fold(fromCheckpoint(checkpoint) as TaskSnapshot<S>, events as readonly TaskEvent<S>[])
   if (events.length > 0 && task.generation !== checkpoint.generation + events.length) {
     throw unreadable(`The log of task ${task.id} has a gap after generation ${checkpoint.generation}`)
   }

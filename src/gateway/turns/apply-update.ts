@@ -4,6 +4,7 @@
  * @module
  */
 import { stepsTo } from '../../core/advance.js'
+import { withJoinedTexts } from '../../core/artifacts/append-parts.js'
 import { describe, isPlain } from '../../runtime/describe.js'
 import { isTerminal, type TaskState } from '../../core/lifecycle.js'
 import { VALID_STATES } from '../../core/states.js'
@@ -158,12 +159,13 @@ function changedArtifacts(
   task: TaskSnapshot,
 ): ArtifactInput[] {
   if (artifacts.length === 0) return []
-  const known = new Map(task.artifacts.map((artifact) => [artifact.artifactId, artifact]))
+  // The task of an agent may have each chunk of a text as a part of its own.
+  const known = new Map(task.artifacts.map((artifact) => [artifact.artifactId, withJoinedTexts(artifact)]))
   const unnamed = new Set(task.artifacts.filter(isUnnamed).map((artifact) => JSON.stringify(artifact)))
   return artifacts.filter((artifact) =>
     isUnnamed(artifact)
       ? !unnamed.has(JSON.stringify(artifact))
-      : !isEqual(known.get(artifact.artifactId), artifact),
+      : !isEqual(known.get(artifact.artifactId), withJoinedTexts(artifact)),
   )
 }
 

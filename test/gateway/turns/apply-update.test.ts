@@ -205,17 +205,27 @@ describe('results', () => {
     const { apply, task } = at('working')
     apply({ chunk: { artifactId: 'o', parts: [{ text: 'a' }] } })
     apply({ chunk: { artifactId: 'o', parts: [{ text: 'b' }] } })
-    expect(task()?.artifacts).toEqual([{ artifactId: 'o', parts: [{ text: 'a' }, { text: 'b' }] }])
+    expect(task()?.artifacts).toEqual([{ artifactId: 'o', parts: [{ text: 'ab' }] }])
     apply({
       artifacts: [
-        { artifactId: 'o', parts: [{ text: 'ab' }] },
+        { artifactId: 'o', parts: [{ text: 'abc' }] },
         { artifactId: 'p', parts: [] },
       ],
     })
     expect(task()?.artifacts).toEqual([
-      { artifactId: 'o', parts: [{ text: 'ab' }] },
+      { artifactId: 'o', parts: [{ text: 'abc' }] },
       { artifactId: 'p', parts: [] },
     ])
+  })
+
+  test('of an agent that does not join the chunks of a text make no event', () => {
+    const { apply, count, task } = at('working')
+    const parts = [{ text: 'a' }, { text: 'b' }]
+    for (const part of parts) apply({ chunk: { artifactId: 'o', parts: [part] } })
+    const seen = count()
+    apply({ artifacts: [{ artifactId: 'o', parts }] })
+    expect(count()).toBe(seen)
+    expect(task()?.artifacts).toEqual([{ artifactId: 'o', parts: [{ text: 'ab' }] }])
   })
 
   test('that are there already make no event', () => {

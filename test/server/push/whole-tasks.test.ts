@@ -8,7 +8,7 @@ import { endOf, pushAgent, receiver, until, type PushAgent } from './support/pus
 
 interface LegacyTask {
   readonly status: { readonly state: string }
-  readonly artifacts?: readonly { readonly parts: readonly unknown[] }[]
+  readonly artifacts?: readonly { readonly parts: readonly { readonly text: string }[] }[]
 }
 
 type Plain = PushAgent<{ id: string }>
@@ -70,7 +70,7 @@ describe('a webhook that receives whole tasks', () => {
     const received = hook.received.map(({ body, headers }) => {
       const { status, artifacts = [] } = body as unknown as LegacyTask
       const generation = Number(String(headers['x-a2a-notification-id']).split('/').at(-1))
-      return [generation, status.state, artifacts[0]?.parts.length ?? 0]
+      return [generation, status.state, artifacts[0]?.parts[0]?.text.length ?? 0]
     })
     expect(received).toEqual([
       ...[

@@ -85,7 +85,7 @@ describe.each(MANAGERS)('over %s', (_name, manager) => {
     const { task, errors } = await run(manager(), stream)
     expect(errors).toEqual([])
     expect(task.state).toBe('completed')
-    expect(task.artifacts.map(({ parts }) => parts)).toEqual([[{ text: 'a' }, { text: 'b' }]])
+    expect(task.artifacts.map(({ parts }) => parts)).toEqual([[{ text: 'ab' }]])
   })
 
   test('texts, parts and data that are yielded are one artifact, beside other artifacts', async () => {

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { appendParts } from '../../../core/artifacts/append-parts.js'
 import { tooLarge } from '../../../http/json.js'
 import type { ArtifactInput, PartInput } from '../../../core/params.js'
 import type { TaskUpdate } from '../../provider.js'
@@ -47,18 +48,8 @@ function sizeOf(json: object | undefined): number {
   return json === undefined ? 0 : JSON.stringify(json).length
 }
 
-/** Joins text with the text before it. */
 function appendChunk(known: OpenArtifact | undefined, chunk: ArtifactInput): OpenArtifact {
   const parts = known?.parts ?? []
-  for (const part of chunk.parts ?? []) {
-    const last = parts.at(-1)
-    if (isPlainText(last) && isPlainText(part)) parts[parts.length - 1] = { text: last.text + part.text }
-    else parts.push(part)
-  }
+  appendParts(parts, chunk.parts ?? [])
   return { ...known, ...chunk, parts }
-}
-
-/** Whether a part is text without further fields. */
-function isPlainText(part: PartInput | undefined): part is PartInput & { readonly text: string } {
-  return typeof part?.text === 'string' && Object.keys(part).length === 1
 }
