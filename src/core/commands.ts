@@ -16,7 +16,7 @@ import {
   readName,
   readNames,
 } from './validate.js'
-import type { HistoryEntry } from './events.js'
+import type { ArtifactChanged, HistoryEntry } from './events.js'
 import { copyJson, JsonReader, sharedJson, type SizeLimit } from './json.js'
 import { describe, quote } from '../runtime/describe.js'
 import type { GenerateId } from '../runtime/ids.js'
@@ -36,12 +36,13 @@ import type {
 import type { Artifact, Message } from './task.js'
 
 /** A checked artifact, with an upper bound of its size in bytes. */
-export interface ArtifactChange {
+export interface ArtifactChange extends HowChanged {
   readonly artifact: Artifact
-  readonly append: boolean
-  readonly lastChunk: boolean
   readonly atMost: number
 }
+
+/** What the event of an artifact says beside it. */
+type HowChanged = Pick<ArtifactChanged, 'append' | 'lastChunk' | 'step' | 'restored'>
 
 /** The parameters of a new task. */
 export interface CreateCommand {
@@ -118,7 +119,7 @@ const NO_OPTIONS: AppendArtifactOptions = Object.freeze({})
 const CREATE_KEYS = ['skill', 'input', 'metadata', 'contextId', 'referenceTaskIds', 'owner', 'id']
 const UPDATE_KEYS = ['state', 'output', 'artifacts', 'message', 'expectedGeneration']
 const CANCEL_KEYS = ['message', 'expectedGeneration']
-const APPEND_KEYS = ['append', 'lastChunk', 'expectedGeneration']
+const APPEND_KEYS = ['append', 'lastChunk', 'step', 'restored', 'expectedGeneration']
 const MESSAGE_KEYS = ['expectedGeneration']
 
 export function toCreate(params: CreateTaskParams, { limits, generateId }: CommandRules): CreateCommand {
@@ -185,13 +186,18 @@ export function toAppend(
   { limits, generateId }: CommandRules,
 ): UpdateCommand<never> {
   const given = options === undefined ? NO_OPTIONS : readParams(options, APPEND_KEYS, 'appendArtifact')
-  const append = readBoolean(given.append ?? true, 'append')
-  const lastChunk = readBoolean(given.lastChunk ?? false, 'lastChunk')
+  const { step, restored } = given
+  const how = {
+    append: readBoolean(given.append ?? true, 'append'),
+    lastChunk: readBoolean(given.lastChunk ?? false, 'lastChunk'),
+    ...(step !== undefined && { step: readName(step, 'step') }),
+    ...(restored !== undefined && { restored: readGeneration(restored, 'restored') }),
+  }
   return {
     type: 'update',
     state: undefined,
     output: undefined,
-    artifacts: [readArtifact(value, 'artifact', limits, append, lastChunk, generateId)],
+    artifacts: [readArtifact(value, 'artifact', limits, how, generateId)],
     message: undefined,
     expectedGeneration: readExpectedGeneration(given),
   }
@@ -277,15 +283,14 @@ function readArtifact(
   value: ArtifactInput,
   root: string,
   limits: Limits,
-  append = false,
-  lastChunk = false,
+  how: HowChanged = { append: false, lastChunk: false },
   generateId?: GenerateId,
 ): ArtifactChange {
   const reader = new JsonReader(limits.artifacts, limits.maxDepth)
   const artifact = reader.readObject(value, root)
   if (generateId !== undefined) artifact['artifactId'] ??= reader.read(generateId(), `${root}.artifactId`)
   refuseUnknownPartKeys(requireArtifact(artifact, root), root)
-  return { artifact, append, lastChunk, atMost: reader.atMost }
+  return { artifact, ...how, atMost: reader.atMost }
 }
 
 function readStatusMessage(

@@ -7,7 +7,7 @@ import { SIGNALS } from './commands.js'
 import type { ArtifactChange, HistoryCommand, MessageCommand } from './commands.js'
 import type { TaskCommand, UpdateCommand } from './commands.js'
 import { A2AError } from './errors.js'
-import type { HistoryEntry, MessageAdded, StatusChanged, TaskEvent } from './events.js'
+import type { ArtifactChanged, HistoryEntry, MessageAdded, StatusChanged, TaskEvent } from './events.js'
 import { findArtifact } from './evolve.js'
 import { jsonSize, tooLarge } from './json.js'
 import { canTransition, isTerminal, type Lifecycle, type TaskState } from './lifecycle.js'
@@ -111,16 +111,26 @@ function decideUpdate<S extends string>(
   if (isStatus && !ends) events.push(statusEvent(taskId, ++generation, timestamp, from, to, message))
   if (output !== undefined)
     events.push({ type: 'output', taskId, generation: ++generation, timestamp, output })
-  for (const { artifact, append, lastChunk } of artifacts) {
-    const continues = append && findArtifact(task.artifacts, artifact.artifactId) !== -1
-    generation += 1
-    events.push({ type: 'artifact', taskId, generation, timestamp, artifact, append: continues, lastChunk })
-  }
+  for (const change of artifacts) events.push(artifactEvent(task, change, ++generation, timestamp))
   // An empty update reports progress too.
   if (ends || events.length === 0) {
     events.push(statusEvent(taskId, ++generation, timestamp, from, to, message))
   }
   return events
+}
+
+function artifactEvent(
+  task: TaskSnapshot<string>,
+  { artifact, append, lastChunk, step, restored }: ArtifactChange,
+  generation: number,
+  timestamp: string,
+): ArtifactChanged {
+  const continues = append && findArtifact(task.artifacts, artifact.artifactId) !== -1
+  return {
+    ...{ type: 'artifact', taskId: task.id, generation, timestamp, artifact, append: continues, lastChunk },
+    ...(step !== undefined && { step }),
+    ...(restored !== undefined && { restored }),
+  }
 }
 
 function checkArtifacts(

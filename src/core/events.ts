@@ -49,6 +49,13 @@ export interface ArtifactChanged extends EventBase {
   readonly append: boolean
   /** The producer declares that no chunk will follow. */
   readonly lastChunk: boolean
+  /** The name of the step that wrote it, as in the history. Absent for other code. */
+  readonly step?: string | undefined
+  /**
+   * What an attempt that did not finish had written is undone: so many of the parts, from the first one on, the artifact had
+   * before.
+   */
+  readonly restored?: number | undefined
 }
 
 /** A message joined the conversation. */

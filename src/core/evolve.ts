@@ -120,7 +120,11 @@ export function apply<S extends string>(task: Task<S>, event: TaskEvent<S>): voi
   task.updatedAt = event.timestamp
 }
 
-function applyArtifact(task: Task<string>, { artifact, append }: ArtifactChanged): void {
+/** As {@link apply}, for the artifacts alone. */
+export function applyArtifact(
+  task: Pick<Task, 'artifacts'>,
+  { artifact, append }: Pick<ArtifactChanged, 'artifact' | 'append'>,
+): void {
   const known = findArtifact(task.artifacts, artifact.artifactId)
   const present = task.artifacts[known]
   if (present === undefined) {
@@ -164,7 +168,7 @@ export function findArtifact(
 }
 
 /** An artifact whose own fields and `parts` can be changed in place. */
-function ownArtifact(artifact: DeepReadonly<Artifact>): Artifact {
+export function ownArtifact(artifact: DeepReadonly<Artifact>): Artifact {
   const own: Artifact = { ...shared<Artifact>(artifact) }
   if (own.parts !== undefined) own.parts = [...own.parts]
   return own

@@ -109,4 +109,8 @@ export interface AppendArtifactOptions extends ChangeOptions {
   readonly append?: boolean | undefined
   /** Declares that no chunk will follow. Default is `false`. */
   readonly lastChunk?: boolean | undefined
+  /** For code that keeps a history: the `step` of the event. */
+  readonly step?: string | undefined
+  /** For code that keeps a history: the `restored` of the event. Needs `append: false`. */
+  readonly restored?: number | undefined
 }

@@ -6,9 +6,10 @@
 import { A2AError, invalidParams } from '../core/errors.js'
 import type { HistoryRecorded, TaskEvent, TaskStreamEvent } from '../core/events.js'
 import type { JsonObject } from '../core/json-types.js'
+import { undoneArtifacts } from '../core/history/undone-artifacts.js'
 import { isTerminal } from '../core/lifecycle.js'
 import { toRecords, type SavedTask } from '../core/restore.js'
-import { artifactsBefore, entriesOf, logAfter, type HeldLog } from '../core/saved/restored-history.js'
+import { entriesOf, logAfter, type HeldLog } from '../core/saved/restored-history.js'
 import type { SavedHistory } from '../core/saved/saved-history.js'
 import type { TaskRecord } from '../core/task-record.js'
 import { keyOf, type Artifact, type DeepReadonly, type TaskSnapshot } from '../core/task.js'
@@ -64,13 +65,12 @@ async function withHistory<S extends string>(
     // The task may have changed since it was listed.
     const isOld = ({ generation }: TaskEvent<S>): boolean => generation <= task.generation
     const recorded = entriesOf(log).filter(isOld)
-    const isLatest = ({ entry }: HistoryRecorded): boolean =>
-      !['attempt', 'signal', 'read'].includes(entry.kind)
-    const { generation: latest = 0 } = recorded.findLast(isLatest) ?? {}
-    const written = artifactsBefore(task, { ...log, events: log.events.filter(isOld) }, latest)
+    const { turn = 0 } = task
+    const open = recorded.filter(({ generation, entry }) => generation >= turn && entry.kind !== 'signal')
+    const isDead = task.failure !== undefined
+    const written = isDead ? [] : undoneArtifacts({ ...log, events: log.events.filter(isOld) }, open)
     const rewritten = [...written].map(([artifactId, before = null]) => ({ artifactId, before }))
     const { settings, storeClient } = context
-    const isDead = task.failure !== undefined
     const redriven = isDead && (await redrivenAs(documentsOf(settings.store, storeClient), keyOf(task)))
     return Object.freeze({
       ...{ ...task, recorded },

@@ -86,6 +86,12 @@ export function* derivedIds(...values: readonly (string | null)[]): Generator<st
   }
 }
 
+/** One of {@link derivedIds}, counted from 0. */
+export function derivedId(count: number, ...values: readonly (string | null)[]): string {
+  const hash = hashOf(JSON.stringify([...values, Math.floor(count / 2)]))
+  return uuidOf(count % 2 === 0 ? hash.slice(0, 32) : hash.slice(32))
+}
+
 function uuidOf(digits: string): string {
   const variant = '89ab'.charAt(parseInt(digits.charAt(16), 16) % 4)
   return [

@@ -4,11 +4,10 @@
  * @module
  */
 import type { HistoryRecorded, TaskEvent, TaskStreamEvent } from '../events.js'
-import { apply, thawTask } from '../evolve.js'
 import { freezeDeep } from '../json.js'
 import type { MaybePromise, TaskDocuments } from '../managers.js'
 import { RESTORED } from '../../runtime/document-kinds.js'
-import { keyOf, type Artifact, type DeepReadonly, type TaskSnapshot } from '../task.js'
+import { keyOf, type Artifact, type DeepReadonly } from '../task.js'
 
 export interface RestoredHistory {
   /** That of the task when it was restored: its log begins after it. */
@@ -54,24 +53,4 @@ function eventsAmong<S extends string>(entries: readonly TaskStreamEvent<S>[]): 
 /** The entries of the history in a log, oldest first. */
 export function entriesOf<S extends string>({ events, restored }: HeldLog<S>): HistoryRecorded[] {
   return [...(restored?.recorded ?? []), ...events.filter((event) => event.type === 'history')]
-}
-
-/**
- * The artifacts that events after `generation` have written, as they were at it; `undefined` for those that they created.
- *
- * @param log - From the creation of the task on, or from its restoration.
- */
-export function artifactsBefore<S extends string>(
-  task: TaskSnapshot<S>,
-  { events, restored }: HeldLog<S>,
-  generation: number,
-): Map<string, DeepReadonly<Artifact> | undefined> {
-  const writes = events.filter((event) => event.type === 'artifact')
-  const later = writes.filter((event) => event.generation > generation)
-  const written = new Set(later.flatMap(({ artifact: { artifactId } }) => artifactId ?? []))
-  if (written.size === 0) return new Map()
-  const before = thawTask({ ...task, messages: [], history: [], artifacts: restored?.artifacts ?? [] })
-  for (const event of writes) if (event.generation <= generation) apply(before, event)
-  const known = new Map(before.artifacts.map((artifact) => [artifact.artifactId, artifact]))
-  return new Map([...written].map((id) => [id, known.get(id)]))
 }

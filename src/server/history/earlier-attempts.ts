@@ -3,11 +3,13 @@
  *
  * @module
  */
-import type { HistoryRecorded, TaskEvent } from '../../core/events.js'
+import type { HistoryRecorded } from '../../core/events.js'
 import type { JsonValue } from '../../core/json-types.js'
 import type { LocalTasks, TaskReader } from '../../core/managers.js'
 import type { TaskState } from '../../core/lifecycle.js'
-import { artifactsBefore, entriesOf, logAfter, type HeldLog } from '../../core/saved/restored-history.js'
+import { isNamed } from '../../core/history/named-entry.js'
+import { isUndoneAfter, undoneArtifacts } from '../../core/history/undone-artifacts.js'
+import { entriesOf, logAfter, type HeldLog } from '../../core/saved/restored-history.js'
 import type { Artifact, DeepReadonly, Message, TaskSnapshot } from '../../core/task.js'
 import { isShared, type ServedTasks } from '../tasks.js'
 import type { EarlierAttempts, OpenTurn } from './open-turn.js'
@@ -43,7 +45,7 @@ export async function readOpenTurn(tasks: ServedTasks, task: TaskSnapshot): Prom
     read,
     attempt: nextAttempt(recorded),
     history,
-    artifacts: await artifactsAt(tasks, task, log.events, recorded),
+    artifacts: await artifactsAt(tasks, task, log, recorded),
   }
 }
 
@@ -85,7 +87,7 @@ export async function readUnmarkedTurn(
   }
   const isOver = read.has(messageId)
   const { generation = Infinity } = events[begun] ?? {}
-  const artifacts = isOver ? new Map() : artifactsBefore(task, log, generation)
+  const artifacts = isOver ? new Map() : undoneArtifacts(log, [], generation)
   return { isOver, read, seen, attempt: 1, history: [], artifacts }
 }
 
@@ -128,67 +130,27 @@ export function hasOpenWait(history: readonly HistoryRecorded[]): boolean {
   return open.size > 0
 }
 
-/**
- * The artifacts that were written after the last entry that the next attempt replays, as they were at that entry. Those that an
- * attempt wrote after the last entry that its successor replayed, and no attempt since: as they were at that one.
- */
+/** The artifacts that show what the next attempt writes again, by id: what they hold without it. */
 async function artifactsAt(
   tasks: ServedTasks,
   task: TaskSnapshot,
-  events: readonly TaskEvent[],
+  { events }: HeldLog<TaskState>,
   recorded: readonly HistoryRecorded[],
 ): Promise<Map<string, DeepReadonly<Artifact> | undefined>> {
   // The log of a restored task begins later.
   if (events[0]?.generation !== task.turn && 'unfinished' in tasks) return rewrittenIn(tasks, task.id)
-  const attempts = recorded.filter(({ entry }) => entry.kind === 'attempt')
-  const last = lastReplayed(recorded)
-  const isWritten = events.some(({ type, generation }) => type === 'artifact' && generation > last)
-  // Only a turn that has not continued may have written before its first entry.
-  const isBegun = last !== task.turn || isContinued(recorded)
-  if (!isWritten && attempts.length === 0 && isBegun) return new Map()
-  const log = await wholeLog(tasks, task)
-  const left = new Map<string, DeepReadonly<Artifact> | undefined>()
-  let written = 0
-  for (const { generation: end } of [...attempts, { generation: Infinity }]) {
-    const reached = lastReplayed(recorded.filter(({ generation }) => generation <= end))
-    const replayed = reached === task.turn ? beginningOf(recorded, log.events) : reached
-    for (const id of writtenIn(log.events, written, replayed)) left.delete(id)
-    const before = artifactsBefore(task, log, replayed)
-    for (const id of writtenIn(log.events, replayed, end))
-      if (!left.has(id) || replayed < written) left.set(id, before.get(id))
-    written = end
-  }
-  return left
+  const isUndone = isUndoneAfter(recorded, 0)
+  const hasUndone = events.some((event) => event.type === 'artifact' && isUndone(event))
+  const hasAttempts = recorded.some(({ entry }) => entry.kind === 'attempt')
+  if (!hasUndone && !hasAttempts && !mayBeginBefore(recorded)) return new Map()
+  return undoneArtifacts(await wholeLog(tasks, task), recorded)
 }
 
-function isContinued([first]: readonly HistoryRecorded[]): boolean {
-  return first?.entry.kind === 'turn' && first.entry.continued !== undefined
-}
-
-/** The generation of the last entry that the attempt after this history replays. */
-function lastReplayed(recorded: readonly HistoryRecorded[]): number {
-  const isPassed = ({ entry }: HistoryRecorded): boolean => entry.kind !== 'attempt' && entry.kind !== 'read'
-  return replayable(recorded).findLast(isPassed)?.generation ?? 0
-}
-
-/** A turn is recorded with its first entry: what it has written before that is older. */
-function beginningOf([turn]: readonly HistoryRecorded[], events: readonly TaskEvent[]): number {
-  if (turn?.entry.kind !== 'turn') return 0
-  const { continued, messageId } = turn.entry
-  const message = events.find(
-    (event) =>
-      event.type === 'message' && event.message.role === 'user' && event.message.messageId === messageId,
-  )
-  return continued === undefined ? (message?.generation ?? turn.generation) : turn.generation
-}
-
-/** The ids of the artifacts that were written after one generation, up to another. */
-function writtenIn(events: readonly TaskEvent[], after: number, to: number): readonly string[] {
-  return events.flatMap((event) =>
-    event.type === 'artifact' && event.generation > after && event.generation <= to
-      ? (event.artifact.artifactId ?? [])
-      : [],
-  )
+/** Whether the next attempt writes again what the turn wrote before its first entry: it has no other one, or had a step then. */
+function mayBeginBefore([first, ...others]: readonly HistoryRecorded[]): boolean {
+  if (first?.entry.kind !== 'turn' || first.entry.continued !== undefined) return false
+  const [second] = others.map(({ entry }) => entry).filter(isNamed)
+  return second === undefined || second.isParallel === true
 }
 
 function rewrittenIn(

@@ -50,6 +50,8 @@ export class Journal {
   /** The position of the first entry that was not passed. */
   #first = 0
   #left = 0
+  /** How many entries were passed to code that has not continued with them yet. */
+  #arriving = 0
   readonly #counts = new Map<string, number>()
   /** What the code waits for, by key. */
   readonly #held = new Map<string, Held>()
@@ -109,6 +111,14 @@ export class Journal {
     return this.#left > 0
   }
 
+  /**
+   * Whether an earlier attempt has been where the code is. The code that follows a call runs before the code that awaits it: it
+   * comes before the entry.
+   */
+  get isRepeating(): boolean {
+    return this.#left + this.#arriving > 0
+  }
+
   /** Whether entries are stored. */
   get isRecording(): boolean {
     return this.#record !== undefined
@@ -163,7 +173,15 @@ export class Journal {
   /** Passes the entry if it is the next one of the log. */
   take<K extends Kind>(kind: K, name: string): EntryOf<K> | undefined {
     const isNext = this.#positions.get(keyOf(kind, name)) === this.#first
-    return isNext ? this.pass(kind, name) : undefined
+    if (!isNext) return undefined
+    this.#arrive()
+    return this.pass(kind, name)
+  }
+
+  /** The code continues with an entry in a microtask after this one. */
+  #arrive(): void {
+    this.#arriving += 1
+    void Promise.resolve().then(() => (this.#arriving -= 1))
   }
 
   /**
@@ -185,7 +203,10 @@ export class Journal {
       return Promise.reject(this.#mismatchAt(first, key))
     return new Promise((resolve, fail) => {
       // The key contains the kind.
-      const deliver = (entry: NamedEntry | undefined): void => resolve(entry as EntryOf<K> | undefined)
+      const deliver = (entry: NamedEntry | undefined): void => {
+        if (entry !== undefined) this.#arrive()
+        resolve(entry as EntryOf<K> | undefined)
+      }
       this.#held.set(key, { deliver, fail })
       this.#advance()
     })

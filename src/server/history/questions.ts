@@ -26,13 +26,17 @@ export interface TurnHost {
   readonly deadline: () => number | undefined
   readonly signal: () => AbortSignal
   /** Moves the task, with `say` as a message of the conversation, in one change with the entries. */
-  readonly move: (state: TaskState, entries: readonly HistoryEntry[], say?: Say) => void
+  readonly move: (
+    state: TaskState,
+    entries: readonly HistoryEntry[],
+    say?: { readonly say: Say; readonly messageId: string },
+  ) => void
   /** @throws Once the run is over, whose code can record nothing more. */
   readonly requireRunning: () => void
   /** As {@link requireRunning}. Creates the task where there is none, and moves it to `working` unless it waits for the user. */
   readonly work: () => void
   /** Runs a change of the task. Throws the reason for which the run was ended in place of the error that results from it. */
-  readonly change: (change: () => void) => void
+  readonly change: <T>(change: () => T) => T
 }
 
 interface Asking<P extends Principal> extends Pick<TurnHost, 'task' | 'move' | 'signal'> {
@@ -40,6 +44,7 @@ interface Asking<P extends Principal> extends Pick<TurnHost, 'task' | 'move' | '
   readonly onWaiting: () => void
   readonly context: RunContext<P>
   readonly journal: Journal
+  readonly messageId: (question: string) => string
 }
 
 export class Questions<P extends Principal> {
@@ -148,14 +153,14 @@ export class Questions<P extends Principal> {
   }
 
   #askNow(question: Question<P>, state: AskingState, prompt: Say): void {
-    const { journal, move } = this.#run
+    const { journal, move, messageId } = this.#run
     const { name } = question
     if (this.#answerNext(question, false)) return
     const entries = journal.entriesFor({ kind: 'question', name })
     // Before the task changes: a listener of the change may answer synchronously.
     this.#wait(question)
     try {
-      move(state, entries, prompt)
+      move(state, entries, { say: prompt, messageId: messageId(name) })
     } catch (error) {
       this.#close()
       throw error

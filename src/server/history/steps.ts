@@ -6,7 +6,6 @@
 import { JsonReader } from '../../core/json.js'
 import type { HistoryEntry, StepError } from '../../core/events.js'
 import type { ReadonlyJson } from '../../core/json-types.js'
-import type { Artifact, DeepReadonly } from '../../core/task.js'
 import { observed, onAbort, raceAbort } from '../../runtime/abort.js'
 import type { Clock } from '../../runtime/clock.js'
 import { readOptions, requireDelay, requireFunction } from '../../runtime/options.js'
@@ -63,10 +62,10 @@ export interface StepHost {
   /** The key of a step. Creates the task first where there is none. */
   readonly key: (label: string) => string
   readonly signal: () => AbortSignal
-  /** The artifacts as the next writes continue them. */
-  readonly artifacts: () => readonly DeepReadonly<Artifact>[]
-  /** The next writes replace what was written since `before`. */
-  readonly restoreArtifacts: (before: readonly DeepReadonly<Artifact>[]) => void
+  /** Does the work of an attempt of a step. The next attempt undoes what it writes. */
+  readonly attempt: <T>(label: string, work: () => T) => T
+  /** The step is over: what its last attempt has written stays. */
+  readonly settle: (label: string) => void
   /** Receives the error that the step of this name throws. */
   readonly onFailed: (name: string, error: unknown) => void
   /** Resolves when everything so far is stored. */
@@ -98,7 +97,9 @@ export function runStep<T extends StepOutput>(
 ): Promise<T> {
   const perform: Perform = async (step, timeoutMs) => {
     const { key, attempt, signal, others } = step
-    const output = await within(run.clock, signal, timeoutMs, (own) => work({ signal: own, key, attempt }))
+    const output = await run.attempt(step.label, () =>
+      within(run.clock, signal, timeoutMs, (own) => work({ signal: own, key, attempt })),
+    )
     const checked = readOutput(output, key, run)
     await record(run, step, { ...(checked !== undefined && { output: checked }) }, others)
     return checked
@@ -185,7 +186,6 @@ async function attempts<T>(
   perform: (count: number) => Promise<T>,
 ): Promise<T> {
   const { signal, label, others } = step
-  const before = retry === undefined ? [] : run.artifacts()
   for (let count = 1; ; count += 1) {
     let failure: unknown
     try {
@@ -203,16 +203,16 @@ async function attempts<T>(
     }
     await run.pause(retry.pauseMs(count))
     run.requireRunning()
-    run.restoreArtifacts(before)
   }
 }
 
 async function record(
-  { journal, stored }: StepHost,
+  { journal, stored, settle }: StepHost,
   { label, attempt }: Pick<StepAttempt, 'label' | 'attempt'>,
   result: { readonly output?: ReadonlyJson; readonly error?: StepError },
   others: number,
 ): Promise<void> {
+  settle(label)
   // Others may have begun since.
   const parallel = Math.max(others, journal.inFlight - 1)
   journal.record({ kind: 'step', name: label, attempts: attempt, ...result }, parallel)

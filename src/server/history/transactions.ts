@@ -42,8 +42,16 @@ export function runTransaction<T extends StepOutput, C>(
         )
       }
       // Its type is up to the caller, who knows the driver of the store.
-      return limited(run, step, given ?? TIMEOUT_MS, (own) => work(client as C, own), toEntry)
+      const doWork = (own: StepContext): T | Promise<T> => work(client as C, own)
+      return limited(
+        run,
+        step,
+        given ?? TIMEOUT_MS,
+        (own) => run.attempt(entryName, () => doWork(own)),
+        toEntry,
+      )
     })
+    run.settle(entryName)
     journal.count(stored)
     return stored.kind === 'step' ? stored.output : undefined
   }

@@ -4,8 +4,9 @@
  * @module
  */
 import { readOptions, requireBoolean } from '../../runtime/options.js'
-import type { HistoryEntry, TurnEntry } from '../../core/events.js'
+import type { ArtifactChanged, HistoryEntry, TurnEntry } from '../../core/events.js'
 import type { AppendArtifactOptions, ArtifactInput } from '../../core/params.js'
+import { findArtifact } from '../../core/evolve.js'
 import type { TaskSnapshot } from '../../core/task.js'
 import type { ReadonlyJson } from '../../core/json-types.js'
 import { originOf, type QueuedMessage } from '../runs/message-queue.js'
@@ -13,9 +14,7 @@ import { toContinued } from '../runs/agent-message.js'
 import type { RunContext } from '../runs/run-context.js'
 import type { ContinuedInput, Run, TurnMethods } from '../runs/run.js'
 import type { Principal } from '../caller.js'
-import { derivedIds } from '../idempotency.js'
 import { isInterrupted } from '../../core/lifecycle.js'
-import { ArtifactBases } from './artifact-bases.js'
 import { nextLineage, readLineage } from '../../core/lineage/lineage.js'
 import { agentIdOf } from '../../core/lineage/mark.js'
 import { delegate } from './delegations.js'
@@ -27,8 +26,10 @@ import { OpenDelegations } from './open-delegations.js'
 import type { OpenTurn } from './open-turn.js'
 import { Questions, type TurnHost } from './questions.js'
 import { causeOf, type FailedStep } from './step-errors.js'
+import { StepWrites } from './step-writes.js'
 import { runStep, type StepHost } from './steps.js'
 import { runTransaction } from './transactions.js'
+import { TurnIds, type MadeKind } from './turn-ids.js'
 import { Values } from './values.js'
 import { Waits } from './waits.js'
 
@@ -39,7 +40,7 @@ interface Parts<P extends Principal> {
   readonly waits: Waits
   readonly followers: Set<Follower>
   readonly delegations: OpenDelegations
-  readonly bases: ArtifactBases
+  readonly writes: StepWrites
   readonly values: Values
 }
 
@@ -49,10 +50,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
   readonly #host: TurnHost
   /** Absent until the code needs them: most code asks for nothing, and has no earlier attempt. */
   #parts: Parts<P> | undefined
-  /** The first id of an artifact, if it was made before the turn recorded anything. */
-  #firstId: string | undefined
-  /** Ids of artifacts that a later attempt makes again. */
-  #ids: Iterator<string, never> | undefined
+  readonly #ids: TurnIds<P>
   #hasRecorded = false
   /** The latest error of a failed step. */
   #failed: FailedStep | undefined
@@ -60,6 +58,12 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
   constructor(context: RunContext<P>, host: TurnHost) {
     this.#context = context
     this.#host = host
+    this.#ids = new TurnIds(context, {
+      taskId: () => host.task().id,
+      begun: () => this.#begun,
+      hasHistory: () => this.#parts !== undefined,
+      isFree: (id) => context.earlier === undefined || this.isReplaying || this.#made.writes.isFree(id),
+    })
     if (context.earlier !== undefined) this.#parts = this.#makeParts()
   }
 
@@ -74,7 +78,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
 
   /** Whether an earlier attempt of the turn has been here: what the code shows now was shown then. */
   get isReplaying(): boolean {
-    return this.#parts?.journal.isReplaying ?? false
+    return this.#parts?.journal.isRepeating ?? false
   }
 
   get isAsking(): boolean {
@@ -158,37 +162,25 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     return this.#parts?.questions.removeUnread() ?? []
   }
 
-  /** The id of an artifact, the same in each attempt of the turn. */
-  newId(): string {
-    const { message, tasks, settings } = this.#context
-    if (tasks.recordHistory === undefined) return settings.generateId()
-    const { messageId } = message.request.message
-    const isLocal = tasks.finish === undefined || this.#begun?.ids !== undefined
-    this.#ids ??= isLocal ? this.#localIds(messageId) : this.#derivedIds(messageId)
-    return this.#ids.next().value
+  /** The id of an artifact or a message, the same in each attempt of the turn. */
+  newId(kind: MadeKind): string {
+    return this.#ids.next(kind, this.#parts?.writes.scopes.current)
   }
 
-  #derivedIds(messageId: string): Generator<string, never> {
-    return derivedIds('artifact', `${this.#begun?.origin ?? this.#host.task().id}/${messageId}`)
-  }
-
-  /** Most turns in memory record nothing and make one id: it is not derived, which takes time. */
-  *#localIds(messageId: string): Generator<string, never> {
-    const { ids } = this.#begun ?? {}
-    if (ids === undefined && this.#parts !== undefined) return yield* this.#derivedIds(messageId)
-    this.#firstId = ids ?? this.#context.settings.generateId()
-    yield this.#firstId
-    return yield* derivedIds('artifact', this.#firstId)
+  /** Whether the calling code is that of an attempt of a step which has failed. */
+  get isUndone(): boolean {
+    return this.#parts?.writes.scopes.current?.hasFailed ?? false
   }
 
   /** Adds an artifact to the task, or a chunk of one. */
-  write(given: ArtifactInput, givenOptions: AppendArtifactOptions | undefined): void {
-    const { artifact, options } = this.#parts?.bases.rewrite(given, givenOptions) ?? {
-      artifact: given,
-      options: givenOptions,
-    }
+  write(artifact: ArtifactInput, options: AppendArtifactOptions | undefined): void {
+    if (this.#parts === undefined) this.#append(artifact, options)
+    else this.#parts.writes.write(artifact, options)
+  }
+
+  #append(artifact: ArtifactInput, options: AppendArtifactOptions | undefined): ArtifactChanged {
     const { id } = this.#host.task()
-    this.#host.change(() => this.#context.tasks.appendArtifact(id, artifact, options))
+    return this.#host.change(() => this.#context.tasks.appendArtifact(id, artifact, options))
   }
 
   readonly step: Run<P>['step'] = (name, work, options) => runStep(this.#stepHost(), name, work, options)
@@ -319,7 +311,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
       {
         ...{ kind: 'turn', messageId: originOf(message) },
         ...(note !== undefined && { note }),
-        ...(this.#firstId !== undefined && { ids: this.#firstId }),
+        ...(this.#ids.first !== undefined && { ids: this.#ids.first }),
       },
       earlier?.history,
       this.isRecording ? record : undefined,
@@ -332,7 +324,12 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     return {
       journal,
       questions: new Questions({
-        ...{ ...host, context: this.#context, journal },
+        ...{
+          ...host,
+          context: this.#context,
+          journal,
+          messageId: (name: string) => this.#ids.ofQuestion(name),
+        },
         onWaiting: () => this.#onWaiting(),
       }),
       waits: new Waits({ journal, clock, work, signal, peek, receive, isLocal: tasks.finish === undefined }),
@@ -342,7 +339,17 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
         task: () => tasks.peekTask(host.task().id),
         stored: () => stored(host.task().id),
       }),
-      bases: new ArtifactBases(earlier?.artifacts),
+      writes: new StepWrites(
+        {
+          isRecording: this.isRecording,
+          append: (artifact, options) => this.#append(artifact, options),
+          find: (artifactId) => {
+            const { artifacts = [] } = peek() ?? {}
+            return artifacts[findArtifact(artifacts, artifactId)]
+          },
+        },
+        earlier?.artifacts,
+      ),
       values: new Values(journal, clock),
     }
   }
@@ -361,17 +368,17 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     const { settings, stored, tasks, onStep } = this.#context
     const { task, signal, requireRunning } = this.#host
     const { transact } = tasks
-    const artifacts: StepHost['artifacts'] = () => task().peek()?.artifacts ?? []
+    const { journal, writes } = this.#made
     return {
-      journal: this.#made.journal,
+      journal,
       clock: settings.clock,
       ...settings.limits,
       key: (label) => this.#keyOf(this.#begun?.key ?? task().id, label),
       requireRunning,
       pause: (ms) => this.#made.waits.pause(ms),
       signal,
-      artifacts: () => this.#made.bases.continued(artifacts()),
-      restoreArtifacts: (before) => this.#made.bases.restore(before, artifacts()),
+      attempt: (label, work) => writes.attempt(label, work),
+      settle: (label) => writes.settle(label),
       onFailed: (step, error) => (this.#failed = { step, error }),
       stored: () => stored(task().id),
       observe: (name, isReplayed) => onStep?.({ taskId: task().id, name, isReplayed }),

@@ -126,7 +126,7 @@ async function streamOutputs<P extends Principal>(
   run: RunController<P>,
   stream: AsyncIterable<unknown> | ReadableLike<unknown>,
 ): Promise<void> {
-  const artifactId = run.turn.newId()
+  const artifactId = run.turn.newId('artifact')
   for await (const output of outputsOf(stream)) {
     requireAwaited(run, output)
     const content = toContent(output) ?? refuseOutput('yield', output)

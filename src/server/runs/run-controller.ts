@@ -60,10 +60,7 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
       taskId: () => this.taskId,
       deadline: () => this.deadline,
       signal: () => this.signal,
-      move: (state, entries, say) =>
-        say === undefined
-          ? this.#move(state, undefined, entries)
-          : this.#moveWithMessage(state, say, entries),
+      move: (state, entries, said) => this.#moveWith(state, said?.say, entries, said?.messageId),
       requireRunning: () => this.#task?.requireRunning(this.#abortReason),
       work: () => {
         this.#task?.requireRunning(this.#abortReason)
@@ -113,17 +110,21 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
 
   readonly update = (report: string | Progress, other?: unknown): void => {
     const progress = toProgress(report, other)
-    if (this.turn.isReplaying) return
+    // A replay makes it too, so that later ones are the same.
+    const id = this.turn.newId('message')
+    if (this.turn.isReplaying || this.turn.isUndone) return
     const task = this.#requireWorking()
-    const message = this.#toMessage(progress)
-    this.#change(() => task.setStatusMessage(message))
+    const message = this.#toMessage(progress, id)
+    // While a question is open, it is the status message.
+    if (this.isWaiting) task.hold(message)
+    else this.#change(() => task.setStatusMessage(message))
   }
 
   readonly artifact = (artifact: string | ArtifactInput, options?: ArtifactOptions): string => {
     const given = toArtifact(artifact)
     const checked = options && readParams(options, ['append', 'lastChunk'], 'run.artifact')
-    const artifactId = given.artifactId ?? this.turn.newId()
-    if (this.turn.isReplaying) return artifactId
+    const artifactId = given.artifactId ?? this.turn.newId('artifact')
+    if (this.turn.isReplaying || this.turn.isUndone) return artifactId
     this.#requireWorking()
     this.turn.write({ ...given, artifactId }, checked)
     return artifactId
@@ -282,7 +283,7 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
     const update: TaskUpdate = {
       state: 'completed',
       ...(artifact !== undefined && {
-        artifacts: [{ artifactId: this.turn.newId(), ...artifact }],
+        artifacts: [{ artifactId: this.turn.newId('artifact'), ...artifact }],
       }),
       ...((message !== undefined || this.#task?.hasStatusMessage) && { message: message ?? null }),
     }
@@ -350,20 +351,20 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
 
   #end(state: TaskState, message: Say | undefined, entries?: readonly HistoryEntry[]): void {
     if (state === 'completed') refuseComplete(this.#context.settings.output)
-    if (message === undefined) this.#move(state)
-    else this.#moveWithMessage(state, message, entries)
+    this.#moveWith(state, message, entries)
     this.#dropQuestion()
   }
 
-  /** Moves the task and adds `say` to the conversation. */
-  #moveWithMessage(state: TaskState, say: Say, entries: readonly HistoryEntry[] = []): void {
-    this.#move(state, entries.length === 0 ? this.say(say) : this.#toMessage(say), entries)
+  /** Moves the task, and adds `say` to the conversation. */
+  #moveWith(state: TaskState, say?: Say, entries: readonly HistoryEntry[] = [], id?: string): void {
+    if (say === undefined) this.#move(state, undefined, entries)
+    else this.#move(state, entries.length === 0 ? this.say(say, id) : this.#toMessage(say, id), entries)
   }
 
   /** Adds a message to the conversation. */
-  say(say: Say): MessageInput {
+  say(say: Say, messageId?: string): MessageInput {
     const { id } = this.#requireTask()
-    const message = this.#toMessage(say)
+    const message = this.#toMessage(say, messageId)
     this.#change(() => this.#tasks.addMessage(id, message))
     return message
   }
@@ -376,10 +377,11 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
     this.#change(() => task.enter(path, message, entries))
   }
 
-  #toMessage(say: Say): MessageInput {
-    const { settings } = this.#context
+  #toMessage(say: Say, id?: string): MessageInput {
     const { id: taskId } = this.#requireTask()
-    return { messageId: settings.generateId(), ...toMessage(say), taskId, contextId: this.#contextId }
+    const message = toMessage(say)
+    const messageId = message.messageId ?? id ?? this.turn.newId('message')
+    return { ...message, messageId, taskId, contextId: this.#contextId }
   }
 
   /** Runs `change`. Throws the reason for which the run was ended instead of the error that results from it. */

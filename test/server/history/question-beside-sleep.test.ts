@@ -1,4 +1,5 @@
 /** Questions beside sleeps and signals: what is due first continues the turn, whichever process lives then. */
+import { TaskManager } from 'a2a-tasks'
 import { DurableTaskManager, type DurableTaskManagerOptions } from 'a2a-tasks/durable'
 import type { Execute, Run } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
@@ -231,5 +232,31 @@ describe.each(LEASING_STORES)('over %s', (_, open) => {
     await say('Lisbon', id)
     expect(textsOf(await reaches(id, 'completed'))).toEqual(['Lisbon'])
     expect(done).toEqual(['reminded'])
+  })
+})
+
+describe('a report of progress beside an open question', () => {
+  const execute: Execute = async (run) => {
+    const [answer] = await Promise.all([
+      run.requireInput('Which city?'),
+      run.step('load', () => {
+        run.update('Loading 50 %')
+        run.update('Loading 90 %')
+      }),
+    ])
+    await run.waitFor('go on')
+    return textOf(answer)
+  }
+
+  test('is shown after the answer, and the question stays the status message until then', async () => {
+    const { say, reaches, tasks } = await agent((clock) => new TaskManager({ clock }), execute)
+    const id = await say('go')
+    await settle()
+    expect((await reaches(id, 'input-required')).message).toMatchObject({ parts: [{ text: 'Which city?' }] })
+    await say('Rome', id)
+    expect((await reaches(id, 'working')).message).toMatchObject({ parts: [{ text: 'Loading 90 %' }] })
+    await tasks.signal(id, 'go on')
+    const task = await reaches(id, 'completed')
+    expect([task.message, textsOf(task)]).toEqual([undefined, ['Rome']])
   })
 })

@@ -23,6 +23,7 @@ export class RunTask {
   #gone: Error | undefined
   #last: TaskSnapshot | undefined
   #hasStatusMessage: boolean
+  #held: MessageInput | undefined
   #followed: { readonly signal: AbortSignal; readonly unfollow: () => void } | undefined
 
   constructor(id: string, tasks: WorkedTasks, hasStatusMessage: boolean) {
@@ -89,6 +90,11 @@ export class RunTask {
     return this.#hasStatusMessage
   }
 
+  /** Keeps the message until the task works again. A later one replaces it. */
+  hold(message: MessageInput): void {
+    this.#held = message
+  }
+
   setStatusMessage(message: MessageInput): void {
     this.#tasks.patchTask(this.id, { message })
     this.#hasStatusMessage = true
@@ -117,14 +123,22 @@ export class RunTask {
     for (const state of path.slice(0, -1)) {
       this.#tasks.patchTask(this.id, { state, ...this.#clearStatusMessage() })
     }
-    if (message !== undefined) this.#hasStatusMessage = true
     const state = path.at(-1)
-    const shown = message !== undefined ? { message } : state !== undefined && this.#clearStatusMessage()
+    const status = message ?? (state === 'working' ? this.#removeHeld() : undefined)
+    if (status !== undefined) this.#hasStatusMessage = true
+    const shown =
+      status !== undefined ? { message: status } : state !== undefined && this.#clearStatusMessage()
     const update: TaskUpdate = { ...(state !== undefined && { state }), ...shown }
     const isEmpty = Object.keys(update).length === 0
     if (entries.length > 0) {
       this.#tasks.recordHistory?.(this.id, entries, { message, update: isEmpty ? undefined : update })
     } else if (!isEmpty) this.#tasks.patchTask(this.id, update)
+  }
+
+  #removeHeld(): MessageInput | undefined {
+    const held = this.#held
+    this.#held = undefined
+    return held
   }
 
   /** The update that removes the status message of the previous state. */

@@ -1,0 +1,91 @@
+/**
+ * Artifacts that show what an unfinished turn writes again.
+ *
+ * @module
+ */
+import type { HistoryRecorded, TaskEvent } from '../events.js'
+import { applyArtifact, findArtifact, ownArtifact } from '../evolve.js'
+import type { HeldLog } from '../saved/restored-history.js'
+import { ArtifactLedger, type Content } from './artifact-ledger.js'
+import { replayable } from './attempts.js'
+
+/** A write to an artifact. */
+type Write = { readonly step?: string | undefined; readonly generation: number }
+
+/**
+ * By id, the artifacts that show what the next attempt of the turn writes again: what they hold without it.
+ *
+ * @param log - From the creation of the task on, or from its restoration.
+ * @param recorded - The history of the turn.
+ * @param begin - The generation after which the turn began. Default is that of its first message.
+ */
+export function undoneArtifacts<S extends string>(
+  { events, restored }: HeldLog<S>,
+  recorded: readonly HistoryRecorded[],
+  begin = beginningOf(recorded, events),
+): Map<string, Content> {
+  const before = { artifacts: (restored?.artifacts ?? []).map(ownArtifact) }
+  const over = new Set<string>()
+  const ledger = new ArtifactLedger(undefined, over)
+  for (const event of events) {
+    const { generation } = event
+    if (event.type === 'artifact') {
+      const { artifactId } = event.artifact
+      if (generation <= begin) applyArtifact(before, event)
+      else if (artifactId !== undefined)
+        ledger.add(event, before.artifacts[findArtifact(before.artifacts, artifactId)])
+    } else if (event.type === 'history' && generation > begin) {
+      const { entry } = event
+      if (entry.kind === 'step') over.add(entry.name)
+      if (entry.kind !== 'attempt') continue
+      const sofar = recorded.filter((each) => each.generation <= generation)
+      ledger.undo(isUndoneAfter(sofar, begin))
+      over.clear()
+      for (const name of stepsOf(sofar)) over.add(name)
+    }
+  }
+  ledger.undo(isUndoneAfter(recorded, begin))
+  return ledger.stale()
+}
+
+/**
+ * Whether the attempt after this history writes it again: the work of steps that it does not replay, and what other code wrote
+ * after the last entry that it replays.
+ *
+ * @param begin - The generation after which the turn began.
+ */
+export function isUndoneAfter(
+  recorded: readonly HistoryRecorded[],
+  begin: number,
+): (write: Write) => boolean {
+  const replayed = replayable(recorded)
+  const steps = stepsOf(recorded)
+  const isPassed = ({ entry }: HistoryRecorded): boolean => entry.kind !== 'attempt' && entry.kind !== 'read'
+  const last = replayed.findLast(isPassed)
+  // A turn is recorded with its first entry: what it has written before that is older.
+  const end = last === undefined || last.entry.kind === 'turn' ? begin : last.generation
+  return ({ step, generation }) => (step === undefined ? generation > end : !steps.has(step))
+}
+
+/** A turn begins with the user's message, or after the turn before it, or where the one before has continued with it. */
+function beginningOf<S extends string>(
+  [turn]: readonly HistoryRecorded[],
+  events: readonly TaskEvent<S>[],
+): number {
+  if (turn?.entry.kind !== 'turn') return 0
+  const { continued, messageId } = turn.entry
+  if (continued !== undefined) return turn.generation
+  let begin = turn.generation
+  for (const event of events) {
+    if (event.generation >= turn.generation) break
+    if (event.type === 'message' && event.message.role === 'user' && event.message.messageId === messageId)
+      begin = event.generation
+    if (event.type === 'history' && event.entry.kind === 'end') begin = event.generation
+  }
+  return begin
+}
+
+/** The names of the steps that the next attempt does not do again. */
+function stepsOf(recorded: readonly HistoryRecorded[]): ReadonlySet<string> {
+  return new Set(replayable(recorded).flatMap(({ entry }) => (entry.kind === 'step' ? [entry.name] : [])))
+}

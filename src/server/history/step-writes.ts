@@ -1,0 +1,63 @@
+/**
+ * What the code of a turn writes to artifacts, by its steps: each attempt of a step undoes what the one before has written.
+ *
+ * @module
+ */
+import { ArtifactLedger, type Content, type PlannedWrite } from '../../core/history/artifact-ledger.js'
+import type { ArtifactChanged } from '../../core/events.js'
+import type { AppendArtifactOptions, ArtifactInput } from '../../core/params.js'
+import { StepScopes } from './step-scopes.js'
+
+interface Host {
+  /** The artifact as it is. */
+  readonly find: (artifactId: string | undefined) => Content
+  readonly append: (artifact: ArtifactInput, options: AppendArtifactOptions | undefined) => ArtifactChanged
+  /** Whether events keep what `append` is told of steps. */
+  readonly isRecording: boolean
+}
+
+export class StepWrites {
+  readonly scopes = new StepScopes()
+  readonly #ledger: ArtifactLedger
+  readonly #host: Host
+
+  /** @param stale - Artifacts with what an unfinished attempt of the turn has written, by id: what they hold without it. */
+  constructor(host: Host, stale: ReadonlyMap<string, Content> | undefined) {
+    this.#host = host
+    this.#ledger = new ArtifactLedger(stale)
+  }
+
+  attempt<T>(label: string, work: () => T): T {
+    this.#ledger.undo(label)
+    return this.scopes.attempt(label, work)
+  }
+
+  /** The step is over: what its last attempt has written stays, and nothing else. */
+  settle(label: string): void {
+    for (const artifactId of this.#ledger.settle(label))
+      for (const write of this.#ledger.planRestored(artifactId)) this.#make(write)
+  }
+
+  /** Adds an artifact to the task, or a chunk of one. An attempt that has failed adds nothing. */
+  write(artifact: ArtifactInput, options: AppendArtifactOptions | undefined): void {
+    const { current } = this.scopes
+    if (current?.hasFailed === true) return
+    const own = current === undefined ? options : { ...options, step: current.label }
+    for (const write of this.#ledger.plan({ artifact, options: own })) this.#make(write)
+  }
+
+  /** Whether a new artifact may have this id: the task has none with it, or shows what was undone of it. */
+  isFree(artifactId: string): boolean {
+    return this.#ledger.isStale(artifactId) || this.#host.find(artifactId) === undefined
+  }
+
+  #make({ artifact, options }: PlannedWrite): void {
+    const { append, find, isRecording } = this.#host
+    const { step, restored, ...plain } = options ?? {}
+    const { artifactId } = artifact
+    const isTracked = this.#ledger.tracks(artifactId, step)
+    const before = isTracked && !this.#ledger.has(artifactId) ? find(artifactId) : undefined
+    const event = append(artifact, isRecording ? options : plain)
+    if (isTracked) this.#ledger.add({ ...event, step, restored }, before)
+  }
+}
