@@ -191,7 +191,7 @@ export function toAppend(
     append: readBoolean(given.append ?? true, 'append'),
     lastChunk: readBoolean(given.lastChunk ?? false, 'lastChunk'),
     ...(step !== undefined && { step: readName(step, 'step') }),
-    ...(restored !== undefined && { restored: readGeneration(restored, 'restored') }),
+    ...(restored !== undefined && { restored: readBoolean(restored, 'restored') }),
   }
   return {
     type: 'update',

@@ -52,10 +52,10 @@ export interface ArtifactChanged extends EventBase {
   /** The name of the step that wrote it, as in the history. Absent for other code. */
   readonly step?: string | undefined
   /**
-   * What an attempt that did not finish had written is undone: so many of the parts, from the first one on, the artifact had
-   * before.
+   * What an attempt that did not finish had written is undone: `true` if this is what is left of the artifact, `false` if nothing
+   * is left and this is its first chunk.
    */
-  readonly restored?: number | undefined
+  readonly restored?: boolean | undefined
 }
 
 /** A message joined the conversation. */

@@ -112,5 +112,5 @@ export interface AppendArtifactOptions extends ChangeOptions {
   /** For code that keeps a history: the `step` of the event. */
   readonly step?: string | undefined
   /** For code that keeps a history: the `restored` of the event. Needs `append: false`. */
-  readonly restored?: number | undefined
+  readonly restored?: boolean | undefined
 }

@@ -234,6 +234,51 @@ const rounds: Execute = async (run) => {
   return `${run.text} of ${run.messages.length}`
 }
 
+/** A model that streams its answer in each of these steps: artifacts without ids, in parallel and one after the other. */
+const models = async (run: Run): Promise<void> => {
+  const stream = async (words: readonly string[]): Promise<string> => {
+    let artifactId: string | undefined
+    for (const text of words) {
+      artifactId = run.artifact({ artifactId, parts: [{ text: `${text} ` }] })
+      run.artifact({ artifactId: 'shared', parts: [{ text: `${text} ` }] })
+      await new Promise<void>((resolve) => void setImmediate(resolve))
+    }
+    run.artifact(`${words.length} words`)
+    return words.join()
+  }
+  run.artifact('Begun')
+  const beside = run.step('beside', () => stream(['b', 'e']))
+  run.artifact({ artifactId: 'log', parts: [{ text: 'Asked. ' }] })
+  const flaky = run.step(
+    'flaky',
+    async ({ attempt }) => {
+      const said = await stream(['f', `${attempt}`])
+      if (attempt === 1) throw new Error('Not yet')
+      return said
+    },
+    { retry: { attempts: 2, backoff: { initialMs: 10 } } },
+  )
+  const answers = await Promise.all([
+    beside,
+    flaky,
+    run.step('answer', () => stream(['one', 'two', 'three'])),
+  ])
+  run.update('Answered')
+  run.artifact('Answered')
+  const isSure = textOf(await run.requireInput('Sure?'))
+  const again = await run.step('answer', () => stream(['more']))
+  if (run.attempt === 1) throw new Error('Not now')
+  run.artifact({ artifactId: 'log', parts: [{ text: isSure }] })
+  run.complete(`${answers.join()} ${again}`)
+}
+
+/** By their ids, in whichever order parallel code made them, and the words of parallel chunks as a set. */
+function anyOrder({ state, artifacts, messages }: Task): unknown {
+  const shared = artifacts.find(({ artifactId }) => artifactId === 'shared')
+  const words = textOf(shared ?? {}).split(' ').sort()
+  return { state, artifacts: { ...(byId(artifacts) as object), shared: words }, messages }
+}
+
 const endingQuestion: Execute = (run) => {
   if (run.text === 'begin') return void run.requireInput('More?')
   return run.step('more', () => `${run.text} of ${run.messages.length}`)
@@ -339,6 +384,15 @@ export const FUNCTIONS: readonly Case[] = [
     execute: rounds,
     isLong: true,
     options: { messages: ['go', 'yes'] },
+  },
+  {
+    name: 'streams of parallel steps',
+    execute: models,
+    options: {
+      messages: ['go', 'yes'],
+      resultOf: anyOrder,
+      handler: { retry: { attempts: 3, backoff: { initialMs: 10 } } },
+    },
   },
   { name: 'steps that fail', execute: failing, options: { messages: ['go', 'done'] } },
   {

@@ -1,40 +1,83 @@
 /** Random durable functions that crash at every write. */
+import type { Task } from 'a2a-tasks'
 import fc from 'fast-check'
 import { textOf, type Execute, type Run } from 'a2a-tasks/server'
 import { testDurable } from 'a2a-tasks/testing'
+import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { runsAll } from '../support/samples.js'
 
+/** The artifact that code writes to: one of its own id, or a new one. */
+type Place = 'a' | 'b' | 'new' | 'none'
+
 /** What a function does, one after the other. */
 type Act =
-  | { readonly act: 'write'; readonly to: 'a' | 'b' | 'new'; readonly append: boolean }
-  | { readonly act: 'step'; readonly name: 'x' | 'y'; readonly writes: boolean; readonly fails: boolean }
+  | { readonly act: 'write'; readonly to: Place; readonly append: boolean }
+  | { readonly act: 'step'; readonly name: 'x' | 'y'; readonly writes: Place; readonly fails: boolean }
   | { readonly act: 'ask' }
   | { readonly act: 'all'; readonly branches: number }
-  | { readonly act: 'value' | 'update' | 'change' | 'again' }
+  | { readonly act: 'stream'; readonly branches: number; readonly to: 'a' | 'new'; readonly flaky: boolean }
+  | { readonly act: 'value' | 'update' | 'change' | 'again' | 'throw' }
 
 const acts: fc.Arbitrary<Act> = fc.oneof(
-  fc.record({ act: fc.constant('write'), to: fc.constantFrom('a', 'b', 'new'), append: fc.boolean() }),
+  fc.record({
+    act: fc.constant('write'),
+    to: fc.constantFrom('a', 'b', 'new', 'none'),
+    append: fc.boolean(),
+  }),
   fc.record({
     act: fc.constant('step'),
     name: fc.constantFrom('x', 'y'),
-    writes: fc.boolean(),
+    writes: fc.constantFrom('a', 'b', 'new', 'none'),
     fails: fc.boolean(),
   }),
   fc.record({ act: fc.constant('ask') }),
   fc.record({ act: fc.constant('all'), branches: fc.integer({ min: 2, max: 3 }) }),
-  fc.record({ act: fc.constantFrom('value', 'update', 'change', 'again') }),
+  fc.record({
+    act: fc.constant('stream'),
+    branches: fc.integer({ min: 1, max: 3 }),
+    to: fc.constantFrom('a', 'new'),
+    flaky: fc.boolean(),
+  }),
+  fc.record({ act: fc.constantFrom('value', 'update', 'change', 'again', 'throw') }),
 )
 
+const write = (run: Run, to: Place, text: string, append = true): string | undefined =>
+  to === 'none'
+    ? undefined
+    : run.artifact({ parts: [{ text }], ...(to !== 'new' && { artifactId: to }) }, { append })
+
+/** Steps in parallel that write chunks to one artifact, or each to its own. */
+async function stream(
+  run: Run,
+  { branches, to, flaky }: Act & { act: 'stream' },
+  at: number,
+): Promise<unknown> {
+  const branch = (index: number): Promise<string> =>
+    run.step(
+      'stream',
+      async ({ attempt }) => {
+        let artifactId: string | undefined = to === 'new' ? undefined : to
+        for (let chunk = 0; chunk < 3; chunk += 1) {
+          artifactId = run.artifact({ artifactId, parts: [{ text: `${at}.${index}.${chunk} ` }] })
+          for (let pause = 0; pause <= index; pause += 1) await turn()
+          if (flaky && chunk === index && attempt === 1) throw new Error('Not yet')
+        }
+        return artifactId ?? ''
+      },
+      { retry: { attempts: 2, backoff: { initialMs: 1 } } },
+    )
+  return await Promise.all(Array.from({ length: branches }, (_, index) => branch(index)))
+}
+
 async function perform(run: Run, act: Act, at: number): Promise<unknown> {
-  const chunk = { parts: [{ text: `${at} ` }] }
   switch (act.act) {
     case 'write':
-      return run.artifact(act.to === 'new' ? chunk : { ...chunk, artifactId: act.to }, { append: act.append })
+      return write(run, act.to, `${at} `, act.append)
     case 'step':
       return await run
         .step(act.name, () => {
-          if (act.writes) run.artifact({ ...chunk, artifactId: 'a' })
+          write(run, act.writes, `${at} `)
           if (act.fails) throw new RangeError(`Failed at ${at}`)
           return at
         })
@@ -48,6 +91,11 @@ async function perform(run: Run, act: Act, at: number): Promise<unknown> {
       }
       return await Promise.all(Array.from({ length: act.branches }, (_, index) => branch(index)))
     }
+    case 'stream':
+      return await stream(run, act, at)
+    case 'throw':
+      if (run.attempt === 1) throw new Error(`Thrown at ${at}`)
+      return at
     case 'value':
       return [run.random(), run.uuid()]
     case 'update':
@@ -74,8 +122,17 @@ const functionOf =
     })()
   }
 
+/** The order of what parallel steps write is open: that of artifacts, and of the chunks of one that they share. */
+function resultOf({ state, artifacts, messages }: Task): unknown {
+  const chunks = artifacts.map(({ artifactId, parts = [] }) => {
+    const texts = parts.map(({ text }) => text)
+    return [artifactId, artifactId === 'a' ? texts.sort() : texts]
+  })
+  return { state, messages, artifacts: Object.fromEntries(chunks) as unknown }
+}
+
 /** `npm run test:all` tries more. */
-const RUNS = runsAll ? 30 : 3
+const RUNS = runsAll ? 30 : 5
 
 test(`${RUNS} random functions end the same with and without crashes`, { timeout: 600_000 }, async () => {
   const programs = fc.array(acts, { minLength: 1, maxLength: 7 })
@@ -96,6 +153,8 @@ test(`${RUNS} random functions end the same with and without crashes`, { timeout
       const answers = questions.map((_, index) => `answer ${index}`)
       const { task } = await testDurable(functionOf(program, isGenerator), {
         messages: ['begin', ...answers],
+        handler: { retry: { attempts: 2, backoff: { initialMs: 1 } } },
+        resultOf,
       })
       expect(task.state).toBe('completed')
     }),

@@ -64,22 +64,21 @@ export class ArtifactLedger {
 
   /** @param before - The artifact before the write, for one that is not tracked yet. */
   add({ artifact, append, step, restored, generation }: ArtifactChanged, before: Content): void {
-    const { artifactId = '', parts = [] } = artifact
-    let chunk = artifact
-    let tracked = this.#tracked.get(artifactId) ?? { base: before, written: [], isStale: false }
-    if (restored !== undefined) {
-      const base = restored === 0 ? undefined : { ...artifact, parts: parts.slice(0, restored) }
-      chunk = { ...artifact, parts: parts.slice(restored) }
-      tracked = this.#leftOf(tracked, restored) ?? { base, written: [], isStale: false }
+    const { artifactId = '' } = artifact
+    if (restored === true) {
+      this.#setBack(artifactId, artifact)
+      return
     }
+    const known = restored === false ? undefined : this.#tracked.get(artifactId)
+    const base = restored === false ? undefined : before
+    const tracked = known ?? { base, written: [], isStale: false }
     this.#tracked.set(artifactId, tracked)
     const last = tracked.written.at(-1)
     if (append && step !== undefined && last?.step === step && !last.isUndone) {
-      applyArtifact(last.holder, { artifact: chunk, append })
+      applyArtifact(last.holder, { artifact, append })
     } else {
-      const holder = { artifacts: [ownArtifact(chunk)] }
-      const isNew = { holder, append: append || restored !== undefined, step, generation, isUndone: false }
-      tracked.written.push(isNew)
+      const holder = { artifacts: [ownArtifact(artifact)] }
+      tracked.written.push({ holder, append, step, generation, isUndone: false })
     }
     this.#forgetIfSettled(artifactId, tracked)
   }
@@ -135,29 +134,37 @@ export class ArtifactLedger {
     const open = left.findIndex(({ step }) => step !== undefined)
     const settled = open === -1 ? left : left.slice(0, open)
     const base = contentOf({ ...tracked, written: settled })
-    const writes = [...(open === -1 ? [] : left.slice(open).map(toPlanned)), chunk]
-    return writes.map((write, index) => (index === 0 ? restoring(base, write) : write))
+    const [first, ...others] = [...(open === -1 ? [] : left.slice(open).map(toPlanned)), chunk]
+    // If nothing is left, the first write replaces what the task shows.
+    if (base === undefined) return [replacing(first, false), ...others]
+    return [replacing({ artifact: base, options: undefined }, true), first, ...others]
   }
 
   /** The writes that restore a stale artifact. */
   planRestored(artifactId: string): readonly PlannedWrite[] {
-    const writes = this.plan({ artifact: { artifactId, parts: [] }, options: {} })
-    return writes.length === 1 ? writes : writes.slice(0, -1)
+    return this.plan({ artifact: { artifactId, parts: [] }, options: {} }).slice(0, -1)
+  }
+
+  #setBack(artifactId: string, artifact: DeepReadonly<Artifact>): void {
+    const tracked = this.#tracked.get(artifactId)
+    const left = tracked && this.#leftOf(tracked, artifact)
+    this.#tracked.set(artifactId, left ?? { base: artifact, written: [], isStale: false })
   }
 
   /**
-   * In a log: the writes that an artifact was set back to, with so many parts. They are the first ones, because what was undone
-   * came after them, or belongs to steps that are not over.
+   * In a log: the writes that an artifact was set back to. They are the first ones, because what was undone came after them, or
+   * belongs to steps that are not over.
    */
-  #leftOf({ base, written }: Tracked, parts: number): Tracked | undefined {
+  #leftOf({ base, written }: Tracked, artifact: DeepReadonly<Artifact>): Tracked | undefined {
     const over = this.#over
     if (over === undefined) return undefined
     const left = written.filter(({ step, isUndone }) => !isUndone && (step === undefined || over.has(step)))
+    const size = sizeOf(artifact)
     for (;;) {
       const tracked = { base, written: left, isStale: false }
-      const count = contentOf(tracked)?.parts?.length ?? 0
-      if (count === parts) return tracked
-      if (count < parts || left.pop() === undefined) return undefined
+      const present = sizeOf(contentOf(tracked))
+      if (present === size) return tracked
+      if (present < size || left.pop() === undefined) return undefined
     }
   }
 
@@ -185,16 +192,12 @@ function toPlanned({ holder, append, step }: Written): PlannedWrite {
   return { artifact: holder.artifacts[0] ?? {}, options: { append, step } }
 }
 
-/** The first write to an artifact that is set back to `base`. */
-function restoring(base: Content, { artifact, options }: PlannedWrite): PlannedWrite {
-  const replacing = { ...options, append: false }
-  if (base === undefined || options?.append === false)
-    return { artifact, options: { ...replacing, restored: 0 } }
-  const { parts = [] } = base
-  const metadata = { ...base.metadata, ...artifact.metadata }
-  const whole = { ...base, ...artifact, parts: [...parts, ...(artifact.parts ?? [])] }
-  return {
-    artifact: Object.keys(metadata).length > 0 ? { ...whole, metadata } : whole,
-    options: { ...replacing, restored: parts.length },
-  }
+/** @param restored - See `ArtifactChanged`. */
+function replacing({ artifact, options }: PlannedWrite, restored: boolean): PlannedWrite {
+  return { artifact, options: { ...options, append: false, restored } }
+}
+
+/** The same in every order of keys. */
+function sizeOf(content: Content): number {
+  return content === undefined ? 0 : JSON.stringify(content).length
 }

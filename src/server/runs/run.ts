@@ -151,13 +151,18 @@ export interface Run<P extends Principal = Principal> {
    * waits for a step or other work. An open question is dropped: its promise rejects with `WAIT_ABORTED`.
    */
   readonly start: () => void
-  /** Reports progress as the task's status message. It does not join the conversation. */
+  /**
+   * Reports progress as the task's status message. It does not join the conversation. While a question is open, the question
+   * stays the status message: the latest report follows after the answer.
+   */
   readonly update: (report: string | Progress) => void
   /**
    * Adds an artifact, or appends a chunk to the artifact with the same `artifactId`: pass `append: false` to replace it
    * instead. A text becomes an artifact with one text part.
    *
-   * @returns The artifact's id, generated where it has none. Pass it to the next call to append.
+   * What the work of a step writes belongs to the step: its next attempt replaces it, and leaves what other steps have written.
+   *
+   * @returns The artifact's id, generated where it has none: the same one in each attempt. Pass it to the next call to append.
    * @throws {TypeError} when the artifact has no parts.
    * @throws {A2AError} `LIMIT_EXCEEDED`; the signal's reason.
    */

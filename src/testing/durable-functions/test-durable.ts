@@ -25,8 +25,8 @@ export interface TestDurableOptions {
   readonly createStore?:
     ((options: { readonly now: () => number }) => TaskStore | Promise<TaskStore>) | undefined
   /**
-   * The properties of the ended task that have to be the same with and without crashes. Default are its state, its artifacts
-   * with their ids, and its conversation without the ids of the agent's messages.
+   * The properties of the ended task that have to be the same with and without crashes. Default are its state, its output,
+   * its artifacts and its conversation, with all ids.
    */
   readonly resultOf?: ((task: Task) => unknown) | undefined
   /** Options of `createRequestHandler`. The test sets `tasks`, `execute`, `clock` and `authenticate`. */
@@ -135,7 +135,9 @@ function compare(name: string, { recorder, errors }: Trial, expected: string, ac
 }
 
 function standardResult({ state, artifacts, messages, output }: Task): unknown {
-  const conversation = messages.map(({ role, parts, metadata }) => ({ role, parts, metadata }))
+  const conversation = messages.map(({ messageId, role, parts, metadata }) => ({
+    ...{ messageId, role, parts, metadata },
+  }))
   return { state, output, artifacts, conversation }
 }
 
