@@ -64,9 +64,11 @@ async function main(): Promise<void> {
   const on = async (...args: string[]): Promise<string[]> => {
     const program = [fileURLToPath(import.meta.url), join(folder, 'tasks.db'), ...args]
     const { stdout } = await promisify(execFile)(process.execPath, [...process.execArgv, ...program])
-    console.log(stdout.trimEnd())
-    return stdout.trimEnd().split('\n')
+    const lines = stdout.trimEnd().split('\n')
+    console.log(lines.filter((line) => line.startsWith('2026')).join('\n'))
+    return lines
   }
+  // Its last line is the id of the task, which the next messages continue.
   const id = (await on('2026-03-02', 'a microscope')).at(-1) ?? ''
   await on('2026-03-03', 'Ada', id)
   await on('2026-03-12')

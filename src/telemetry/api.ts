@@ -8,13 +8,13 @@
 export interface OpenTelemetryApi {
   readonly trace: {
     /** `undefined` when no spans are recorded. */
-    getTracer(name: string): OtelTracer | undefined
+    getTracer(name: string, version?: string): OtelTracer | undefined
     setSpan(context: OtelContext, span: OtelSpan): OtelContext
     getSpanContext(context: OtelContext): OtelSpanContext | undefined
   }
   readonly metrics: {
     /** `undefined` when no metrics are recorded. */
-    getMeter(name: string): OtelMeter | undefined
+    getMeter(name: string, version?: string): OtelMeter | undefined
   }
   readonly context: {
     active(): OtelContext

@@ -67,13 +67,13 @@ class Root implements OtelContext {
 /** Does nothing until an SDK is registered. */
 export const registeredApi: OpenTelemetryApi = {
   trace: {
-    getTracer: (name) => registered().trace?.getTracer(name),
+    getTracer: (name, version) => registered().trace?.getTracer(name, version),
     setSpan: (context, span) => context.setValue(SPAN, span),
     // The key holds only spans.
     getSpanContext: (context) => (context.getValue(SPAN) as OtelSpan | undefined)?.spanContext(),
   },
   metrics: {
-    getMeter: (name) => registered().metrics?.getMeter(name),
+    getMeter: (name, version) => registered().metrics?.getMeter(name, version),
   },
   context: {
     active: () => registered().context?.active() ?? new Root(),

@@ -55,7 +55,8 @@ export interface Gauge {
 const SECONDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300]
 
 /** The name of the tracer and of the meter. */
-const SCOPE = 'a2a-tasks'
+/** The name and the version of the package, which spans and metrics carry as their instrumentation scope. */
+const SCOPE = ['a2a-tasks', '0.1.0'] as const
 
 /** The maximum length of a span name or an attribute value, in characters. */
 const MAX_LENGTH = 256
@@ -103,11 +104,11 @@ export class Telemetry {
 
   /** Whether spans or metrics are recorded. */
   get isOn(): boolean {
-    return this.isTracing || quietly(() => this.#api.metrics.getMeter(SCOPE)) !== undefined
+    return this.isTracing || quietly(() => this.#api.metrics.getMeter(...SCOPE)) !== undefined
   }
 
   get isTracing(): boolean {
-    return quietly(() => this.#api.trace.getTracer(SCOPE)) !== undefined
+    return quietly(() => this.#api.trace.getTracer(...SCOPE)) !== undefined
   }
 
   active(): OtelContext | undefined {
@@ -128,7 +129,7 @@ export class Telemetry {
     const { trace, context } = this.#api
     const bounded = { ...options, attributes: short(attributes) }
     return quietly(() =>
-      trace.getTracer(SCOPE)?.startSpan(shortText(name), bounded, parent ?? context.active()),
+      trace.getTracer(...SCOPE)?.startSpan(shortText(name), bounded, parent ?? context.active()),
     )
   }
 
@@ -280,7 +281,7 @@ export class Telemetry {
 
   /** Looked up on every use: an SDK that registers later has a new meter, and earlier instruments record nothing. */
   #metricsNow(): Metrics | undefined {
-    const meter = this.#api.metrics.getMeter(SCOPE)
+    const meter = this.#api.metrics.getMeter(...SCOPE)
     if (meter === undefined) return undefined
     const metrics = this.#metrics.get(meter) ?? { meter, counters: new Map(), histograms: new Map() }
     this.#metrics.set(meter, metrics)

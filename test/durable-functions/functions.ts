@@ -135,7 +135,7 @@ function startAgent(name: string, execute: Execute): RequestHandler {
 }
 
 let agents = startAgents()
-const [airline, hotel] = (['airline', 'hotel'] as const).map(
+export const [airline, hotel] = (['airline', 'hotel'] as const).map(
   (name) =>
     new A2AClient({
       card: agents[name].card,

@@ -1,7 +1,8 @@
 /** `@opentelemetry/api`, which need not be installed. */
 import * as otel from '@opentelemetry/api'
 import { expect, it } from 'vitest'
-import type { OpenTelemetryApi } from 'a2a-tasks/telemetry'
+import { TaskManager } from 'a2a-tasks'
+import { instrumentTasks, type OpenTelemetryApi } from 'a2a-tasks/telemetry'
 import { ERROR, CLIENT } from '../../src/telemetry/api.js'
 import { registeredApi } from '../../src/telemetry/registered-api.js'
 import { read, SOURCES } from '../support/repository.js'
@@ -56,4 +57,14 @@ it('has contexts that hold what is put into them, where nothing is registered', 
   expect(registeredApi.trace.getTracer('x')).toBeUndefined()
   expect(registeredApi.metrics.getMeter('x')).toBeUndefined()
   expect(registeredApi.propagation.extract(one, { traceparent: 'x' })).toBe(one)
+})
+
+it('is told the name and the version of the package', () => {
+  const { spans } = sdk()
+  const tasks = new TaskManager()
+  instrumentTasks(tasks)
+  const { id } = tasks.createTask({ skill: 'test' })
+  tasks.cancelTask(id)
+  const { version } = JSON.parse(read('package.json')) as { readonly version: string }
+  expect(spans()[0]?.instrumentationScope).toMatchObject({ name: 'a2a-tasks', version })
 })

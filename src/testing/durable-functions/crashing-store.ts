@@ -44,9 +44,9 @@ export class CrashingStore {
     return this.#isCrashed
   }
 
-  /** Whether calls are under way. */
+  /** Whether calls are under way, those of a process that has crashed included: the store may yet do them. */
   get isBusy(): boolean {
-    return this.#calls > 0 && !this.#isCrashed
+    return this.#calls > 0
   }
 
   /** How often the process has written. */
@@ -79,9 +79,10 @@ export class CrashingStore {
     if (this.#isCrashed) return await never()
     const crash = this.#crashAt(events)
     if (crash === 'before') return await this.#end()
-    const result = await this.#untilCrash(work())
+    const result = await this.#counted(work())
+    // Also after a crash: the store has them.
     if (result === true || result === 'committed') this.#onEvents(events)
-    return crash === 'after' ? await this.#end() : result
+    return crash === 'after' ? await this.#end() : await this.#untilCrash(result)
   }
 
   /** A crash before the write is one after the work: the database undoes it. */
@@ -99,9 +100,9 @@ export class CrashingStore {
       const made = transaction.work(client)
       return made instanceof Promise ? made.then(keep) : keep(made)
     }
-    const result = await this.#untilCrash(target.transact({ ...transaction, work }))
+    const result = await this.#counted(target.transact({ ...transaction, work }))
     if (result === 'committed') this.#onEvents(events)
-    return crash === 'after' ? await this.#end() : result
+    return crash === 'after' ? await this.#end() : await this.#untilCrash(result)
   }
 
   /** Counts a write. Returns whether the process crashes before or after it. */

@@ -12,29 +12,37 @@ type StepEntry = Extract<HistoryEntry, { readonly kind: 'step' }>
 export class Recorder {
   /** How many questions the function has asked. */
   questions = 0
-  /** How many signals are stored. */
-  signals = 0
+  /** The tasks of the messages that are stored, by the id of the message. */
+  readonly messages = new Map<string, string>()
   /** How often the work of a step has begun. */
   stepsBegun = 0
   /** Steps whose work began although their output was stored. */
   readonly repeated: string[] = []
   /** The delegations that other agents have not ended. */
   readonly delegations = new Set<string>()
+  /** The names of the signals that are stored. */
+  readonly #signals: string[] = []
   /** The steps of the present turn that no attempt does again, in the order in which they were stored. */
   #stored: readonly StepEntry[] = []
 
   readonly onEvents = (events: readonly TaskEvent<string>[]): void => {
     for (const event of events) {
+      if (event.type === 'message') this.messages.set(event.message.messageId, event.taskId)
       if (event.type !== 'history') continue
       const { entry } = event
       if (entry.kind === 'turn' || entry.kind === 'end') this.#stored = []
       if (entry.kind === 'step') this.#stored = [...this.#stored, entry]
       if (entry.kind === 'attempt') this.#stored = withoutStep(this.#stored, entry.step)
       if (entry.kind === 'question') this.questions += 1
-      if (entry.kind === 'signal') this.signals += 1
+      if (entry.kind === 'signal') this.#signals.push(entry.name)
       if (entry.kind === 'delegate') this.delegations.add(entry.name)
       if (entry.kind === 'delegated') this.delegations.delete(entry.name)
     }
+  }
+
+  /** How many signals of this name are stored. */
+  signalsOf(name: string): number {
+    return this.#signals.filter((each) => each === name).length
   }
 
   #begun(step: StepContext): StepContext {

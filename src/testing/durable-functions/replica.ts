@@ -75,20 +75,19 @@ export class LocalReplica implements Replica {
     return this.#store.writes
   }
 
-  async send(message: Message): Promise<string | undefined> {
+  async send(message: Message): Promise<void> {
     const body = { message: { ...message, role: 'ROLE_USER' }, configuration: { returnImmediately: true } }
     const request = new Request(`${URL_OF_AGENT}/message:send`, {
       ...{ method: 'POST', body: JSON.stringify(body) },
       headers: { 'content-type': 'application/json', 'a2a-version': '1.0' },
     })
     const response = await this.#store.survive(this.#handler.fetch(request))
-    if (response === undefined) return undefined
+    if (response === undefined) return
     const text = await this.#store.survive(response.text())
-    if (text === undefined) return undefined
+    if (text === undefined) return
     // The answer of this library's own handler.
-    const { task } = JSON.parse(text) as { readonly task?: { readonly id: string } }
+    const { task } = JSON.parse(text) as { readonly task?: object }
     if (task === undefined) throw new Error(`The agent answered ${response.status}: ${text}`)
-    return task.id
   }
 
   async signal(taskId: string, { signal, value }: Signal): Promise<void> {

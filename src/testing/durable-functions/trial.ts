@@ -25,8 +25,8 @@ export interface Replica {
   /** How often it has written to the store. */
   readonly writes: number
   readonly errors: readonly unknown[]
-  /** The id of the task that received the message; `undefined` if the process has crashed before it answered. */
-  send(message: Message): Promise<string | undefined>
+  /** Resolves when the agent has answered, or the process has crashed. */
+  send(message: Message): Promise<void>
   /** Resolves when the signal is stored, or the process has crashed. */
   signal(taskId: string, signal: Signal): Promise<void>
   task(id: string): Promise<Task | undefined>
@@ -88,7 +88,7 @@ export async function play(
   const store = await createStore({ now: () => clock.now() })
   const recorder = new Recorder()
   const processes = new Processes((count) => startReplica({ store, clock, recorder }, pointOf(count)))
-  const progress: Progress = { sent: 0, answers: 0, taskId: undefined }
+  const progress: Progress = { sent: 0, answers: 0, taskId: undefined, signalsBefore: undefined }
   let [quiet, idle, generation] = [0, 0, 0]
   let last: Task | undefined
   for (let round = 0; round < MAX_ROUNDS && idle < MAX_IDLE_ROUNDS; round += 1) {
@@ -148,11 +148,14 @@ class Processes {
   }
 }
 
+/** What is stored of the script, whatever the process said that stored it: it may have crashed before. */
 interface Progress {
-  /** How many entries of the script the function has received, and how many of them answered a question. */
+  /** How many entries of the script are stored, and how many of them answered a question. */
   sent: number
   answers: number
   taskId: string | undefined
+  /** How many signals of its name were stored before the next entry, a signal, was sent. */
+  signalsBefore: number | undefined
 }
 
 interface Receiver {
@@ -165,10 +168,9 @@ interface Receiver {
 }
 
 /** Sends the next entry of the script: a signal at once, a message where the function waits for one. */
-async function giveNext(
-  script: TrialOptions['script'],
-  { replica, recorder, progress, task, quiet }: Receiver,
-): Promise<void> {
+async function giveNext(script: TrialOptions['script'], receiver: Receiver): Promise<void> {
+  const { replica, recorder, progress, task, quiet } = receiver
+  advance(script, recorder, progress)
   const { sent, answers, taskId } = progress
   const next = script[sent]
   const isAsked = task !== undefined && isWaiting(task) && recorder.questions > answers
@@ -176,28 +178,31 @@ async function giveNext(
     if (!isAsked || quiet <= UNANSWERED_SECONDS) return
     throw new Error(`The function waits for an answer, and has received all ${sent} entries of the test`)
   }
-  if ('signal' in next) {
-    await giveSignal(next, replica, recorder, progress)
-    return
+  if (!('signal' in next)) {
+    if (sent > 0 && !isAsked) return
+    await replica.send(taskId === undefined ? next : { ...next, taskId })
+  } else if (taskId !== undefined) {
+    progress.signalsBefore ??= recorder.signalsOf(next.signal)
+    await replica.signal(taskId, next)
   }
-  if (sent > 0 && !isAsked) return
-  const id = await replica.send(taskId === undefined ? next : { ...next, taskId })
-  if (id === undefined) return
-  if (sent > 0) progress.answers += 1
-  progress.sent += 1
-  progress.taskId ??= id
+  advance(script, recorder, progress)
 }
 
-async function giveSignal(
-  signal: Signal,
-  replica: Replica,
-  recorder: Recorder,
-  progress: Progress,
-): Promise<void> {
-  const { signals } = recorder
-  if (progress.taskId !== undefined) await replica.signal(progress.taskId, signal)
-  // The process may have crashed after it stored the signal.
-  if (recorder.signals > signals) progress.sent += 1
+/** Passes the entries of the script that are stored. */
+function advance(script: TrialOptions['script'], recorder: Recorder, progress: Progress): void {
+  for (let next = script[progress.sent]; next !== undefined; next = script[progress.sent]) {
+    if ('signal' in next) {
+      const { signalsBefore = Infinity } = progress
+      if (recorder.signalsOf(next.signal) <= signalsBefore) return
+      progress.signalsBefore = undefined
+    } else {
+      const taskId = recorder.messages.get(next.messageId)
+      if (taskId === undefined) return
+      progress.taskId ??= taskId
+      if (progress.sent > 0) progress.answers += 1
+    }
+    progress.sent += 1
+  }
 }
 
 /**
