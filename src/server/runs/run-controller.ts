@@ -123,9 +123,8 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
     const given = toArtifact(artifact)
     const checked = options && readParams(options, ['append', 'lastChunk'], 'run.artifact')
     const artifactId = given.artifactId ?? this.turn.newId()
-    if (this.turn.isReplaying) return artifactId
-    this.#requireWorking()
-    this.turn.write({ ...given, artifactId }, checked)
+    if (!this.turn.isReplaying) this.#requireWorking()
+    this.writeChunk({ ...given, artifactId }, checked)
     return artifactId
   }
 
@@ -139,6 +138,7 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
     if (this.#hasReturned || this.replied !== undefined)
       throw new TypeError('The run has ended or replied, so it cannot continue')
     const { id: taskId } = this.#requireWorking()
+    this.endChunks()
     const again = this.turn.continueAs(input)
     this.letGo(new A2AError('LEASE_LOST', 'The run has continued as another one', { taskId }))
     this.#context.onContinued(again)
@@ -252,7 +252,7 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
   leave(): void {
     this.#hasReturned = true
     // Last of all, as the reason needs a signal of the task.
-    if (this.#task !== undefined && !this.isTerminal && this.abortReason === undefined) this.turn.end()
+    if (this.#task !== undefined && !this.isTerminal && this.abortReason === undefined) this.endTurn()
     this.#task?.keepLast(this.#controller)
     this.turn.drop()
     if (this.response.value === undefined) this.response.reject(new Error('The run ended without a result'))
@@ -277,6 +277,7 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
   /** Completes the task, in one change. Returns `false`, with nothing changed, when another change came first. */
   finish({ artifact, message }: Result = {}): MaybePromise<boolean> {
     const { id } = this.#requireTask()
+    this.endChunks()
     if (!this.#tasks.can(id, 'completed')) this.#isWorking = false
     this.start()
     const update: TaskUpdate = {
@@ -350,6 +351,7 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
 
   #end(state: TaskState, message: Say | undefined, entries?: readonly HistoryEntry[]): void {
     if (state === 'completed') refuseComplete(this.#context.settings.output)
+    this.endChunks()
     if (message === undefined) this.#move(state)
     else this.#moveWithMessage(state, message, entries)
     this.#dropQuestion()
