@@ -4,6 +4,7 @@
  * @module
  */
 import { invalidParams } from '../core/errors.js'
+import { wellFormed } from '../core/json.js'
 import type { GenerateId } from '../runtime/ids.js'
 import type { JsonObject } from '../core/json-types.js'
 import { agentIdOf, withLineage, type LineageSource } from '../core/lineage/mark.js'
@@ -84,7 +85,8 @@ export type TaskPage = ClientResults['ListTasks']
  * @throws {A2AError} `INVALID_PARAMS` with the path of the invalid field: `message.parts[0] …`.
  */
 export function toMessage(input: MessageInput, options: SendOptions, generateId: GenerateId): Message {
-  const content: unknown = typeof input === 'string' ? { parts: [{ text: input }] } : copyOf(input)
+  const content: unknown =
+    typeof input === 'string' ? { parts: [{ text: wellFormed(input) }] } : copyOf(input)
   const { taskId, contextId } = options
   const defaults = compact({ messageId: generateId(), taskId, contextId })
   if (typeof content !== 'object' || content === null || Array.isArray(content)) {
@@ -125,10 +127,18 @@ function copyOf(value: unknown): unknown {
   try {
     // The type omits that the result is undefined for a function, a symbol or undefined.
     const text = JSON.stringify(value) as string | undefined
-    return text === undefined ? undefined : JSON.parse(text)
+    return text === undefined ? undefined : JSON.parse(text, HALF.test(text) ? withoutHalves : undefined)
   } catch (cause) {
     throw invalidParams('message', 'must be JSON', cause)
   }
+}
+
+/** Half of a character, as JSON writes it. */
+const HALF = /\\ud[89a-f]/
+
+/** Code cuts texts, and models are cut by tokens. */
+function withoutHalves(key: string, value: unknown): unknown {
+  return key === 'text' && typeof value === 'string' ? wellFormed(value) : value
 }
 
 export function withoutContext(message: Message): Message {

@@ -17,7 +17,7 @@ import {
   readNames,
 } from './validate.js'
 import type { ArtifactChanged, HistoryEntry } from './events.js'
-import { copyJson, JsonReader, sharedJson, type SizeLimit } from './json.js'
+import { copyJson, JsonReader, sharedJson, wellFormed, type SizeLimit } from './json.js'
 import { describe, quote } from '../runtime/describe.js'
 import type { GenerateId } from '../runtime/ids.js'
 import type { JsonObject, JsonValue } from './json-types.js'
@@ -300,8 +300,9 @@ function readStatusMessage(
   if (message === undefined || message === null) return message
   const reader = new JsonReader(limits.messages, limits.maxDepth)
   if (typeof message === 'string') {
-    reader.check(reader.read(message, 'message'))
-    return message
+    const text = wellFormed(message)
+    reader.check(reader.read(text, 'message'))
+    return text
   }
   if (typeof message === 'object') return readMessage(message, reader, generateId)
   throw invalidParams('message', `must be a string or a message, got ${quote(message)}`)

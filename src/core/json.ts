@@ -110,7 +110,7 @@ export class JsonReader {
   #read(value: unknown, depth: number): JsonValue {
     switch (typeof value) {
       case 'string':
-        return this.#readString(value, depth)
+        return this.#readString(value)
       case 'number':
         if (!Number.isFinite(value)) throw this.#refuse(depth, `must be JSON, got ${String(value)}`)
         this.#count(1, 24)
@@ -137,8 +137,8 @@ export class JsonReader {
     }
   }
 
-  #readString(value: string, depth: number): string {
-    if (hasLoneSurrogate(value)) throw this.#refuse(depth, 'has a lone surrogate, which UTF-8 cannot hold')
+  #readString(given: string): string {
+    const value = wellFormed(given)
     this.#count(value.length + 2, 6 * value.length + 2)
     this.#cost += STRING_COST + textCost(value)
     return value
@@ -171,10 +171,10 @@ export class JsonReader {
       if (key === '__proto__' || key === 'constructor') {
         throw this.#refuse(depth + 1, 'is a name that careless code reads as a prototype: rename it')
       }
-      this.#readString(key, depth + 1)
+      const name = this.#readString(key)
       this.#count(2, 2)
       this.#cost += PROPERTY_COST
-      copy[key] = this.#read(member, depth + 1)
+      copy[name] = this.#read(member, depth + 1)
     }
     this.#cost += OBJECT_COST
     return copy
@@ -215,6 +215,13 @@ export function hasLoneSurrogate(text: string): boolean {
   return LONE_SURROGATE.test(text)
 }
 const LONE_SURROGATE = /[\uD800-\uDFFF]/u
+
+/** The text with U+FFFD in place of each lone surrogate: code cuts texts, and models are cut by tokens. */
+export function wellFormed(text: string): string {
+  // Encoding replaces them. Not `replace`: it takes 150 ns for each.
+  return hasLoneSurrogate(text) ? DECODER.decode(new TextEncoder().encode(text)) : text
+}
+const DECODER = new TextDecoder('utf-8', { ignoreBOM: true })
 
 function numberCost(value: number): number {
   return (value | 0) === value ? 0 : NUMBER_COST

@@ -39,8 +39,6 @@ const HOSTILE: [name: string, value: unknown, path: string, reason: string][] = 
   ['an array of 4 billion holes', new Array(2 ** 32 - 1), '[0]', 'must be JSON, got undefined'],
   ['a key __proto__', JSON.parse('{"a":{"__proto__":{"polluted":1}}}'), '.a.__proto__', 'is a name that'],
   ['a key constructor', { constructor: { prototype: { polluted: 1 } } }, '.constructor', 'is a name that'],
-  ['a lone surrogate', { text: 'a\uD800b' }, '.text', 'has a lone surrogate'],
-  ['a lone surrogate in a key', { 'a\uDC00': 1 }, '["a\\udc00"]', 'has a lone surrogate'],
   ['a getter that throws', throwing, '.a.b', 'could not be read'],
   ['a toJSON', { toJSON: () => 'x' }, '.toJSON', 'must be JSON, got a function'],
 ]
@@ -105,6 +103,21 @@ describe('what is not JSON', () => {
       code: 'INVALID_PARAMS',
       data: { path: 'input' },
     })
+  })
+})
+
+test('a lone surrogate becomes U+FFFD, in values and in keys', () => {
+  const { tasks, id } = setup()
+  const bad = { 'a\udc00': ['\ufeffb\ud800', '😀'] }
+  const good = { 'a\ufffd': ['\ufeffb\ufffd', '😀'] }
+  expect(tasks.createTask({ skill: 'test', input: bad, metadata: bad })).toMatchObject({
+    ...{ input: good, metadata: good },
+  })
+  tasks.updateTask(id, { output: bad, artifacts: [{ bad }], message: 'c\ud800' })
+  tasks.addMessage(id, { role: 'agent', parts: [{ data: bad }] })
+  expect(tasks.getTask(id)).toMatchObject({
+    ...{ output: good, artifacts: [{ bad: good }], message: 'c\ufffd' },
+    messages: [{ parts: [{ data: good }] }],
   })
 })
 

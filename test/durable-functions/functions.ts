@@ -275,7 +275,9 @@ const models = async (run: Run): Promise<void> => {
 /** By their ids, in whichever order parallel code made them, and the words of parallel chunks as a set. */
 function anyOrder({ state, artifacts, messages }: Task): unknown {
   const shared = artifacts.find(({ artifactId }) => artifactId === 'shared')
-  const words = textOf(shared ?? {}).split(' ').sort()
+  const words = textOf(shared ?? {})
+    .split(' ')
+    .sort()
   return { state, artifacts: { ...(byId(artifacts) as object), shared: words }, messages }
 }
 

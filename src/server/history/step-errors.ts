@@ -5,7 +5,7 @@
  */
 import { A2AError, type ErrorCode, type ErrorData } from '../../core/errors.js'
 import type { StepError } from '../../core/events.js'
-import { JsonReader } from '../../core/json.js'
+import { JsonReader, wellFormed } from '../../core/json.js'
 import type { ReadonlyJson } from '../../core/json-types.js'
 import { describe } from '../../runtime/describe.js'
 
@@ -67,7 +67,7 @@ function dataOf(error: unknown): ReadonlyJson | undefined {
 function beginningOf(value: unknown, max: number): string {
   const text = toText(value)
   const beginning = text.length > max ? `${text.slice(0, max - 1)}…` : text
-  return beginning.replaceAll('\0', '\ufffd').replace(/\p{Surrogate}/gu, '\ufffd')
+  return wellFormed(beginning.replaceAll('\0', '\ufffd'))
 }
 
 function toText(value: unknown): string {

@@ -4,6 +4,7 @@
  * @module
  */
 import { isThenable } from '../../core/emitter.js'
+import { Halves } from '../runs/halves.js'
 import { builtin } from '../../runtime/environment.js'
 
 /** One attempt of a step. */
@@ -13,6 +14,7 @@ export class StepScope {
   readonly steps: StepScopes
   /** Whether the attempt is over, and its step is done by another one, or not at all. */
   hasFailed = false
+  readonly halves = new Halves()
   readonly #counts = new Map<string, number>()
 
   constructor(label: string, steps: StepScopes) {
@@ -68,6 +70,11 @@ function contextOf(): NonNullable<typeof known> {
 /** The steps of one turn whose work is under way. */
 export class StepScopes {
   readonly #open = new Set<StepScope>()
+
+  /** The attempts whose work is under way. */
+  get open(): ReadonlySet<StepScope> {
+    return this.#open
+  }
 
   /** Does the work of an attempt. All that it leads to belongs to it. */
   attempt<T>(label: string, work: () => T): T {

@@ -6,7 +6,8 @@
 import { ArtifactLedger, type Content, type PlannedWrite } from '../../core/history/artifact-ledger.js'
 import type { ArtifactChanged } from '../../core/events.js'
 import type { AppendArtifactOptions, ArtifactInput } from '../../core/params.js'
-import { StepScopes } from './step-scopes.js'
+import { isThenable } from '../../core/emitter.js'
+import { StepScopes, type StepScope } from './step-scopes.js'
 
 interface Host {
   /** The artifact as it is. */
@@ -29,7 +30,21 @@ export class StepWrites {
 
   attempt<T>(label: string, work: () => T): T {
     this.#ledger.undo(label)
-    return this.scopes.attempt(label, work)
+    const end = (): void => {
+      const { current } = this.scopes
+      if (current !== undefined) this.#endChunks(current)
+    }
+    return this.scopes.attempt(label, () => {
+      const result = work()
+      if (isThenable(result)) result.then(end, () => undefined)
+      else end()
+      return result
+    })
+  }
+
+  /** The turn writes no more chunks. */
+  endChunks(): void {
+    for (const scope of this.scopes.open) this.#endChunks(scope)
   }
 
   /** The step is over: what its last attempt has written stays, and nothing else. */
@@ -39,16 +54,23 @@ export class StepWrites {
   }
 
   /** Adds an artifact to the task, or a chunk of one. An attempt that has failed adds nothing. */
-  write(artifact: ArtifactInput, options: AppendArtifactOptions | undefined): void {
-    const { current } = this.scopes
-    if (current?.hasFailed === true) return
-    const own = current === undefined ? options : { ...options, step: current.label }
+  write(
+    artifact: ArtifactInput,
+    options: AppendArtifactOptions | undefined,
+    scope = this.scopes.current,
+  ): void {
+    if (scope?.hasFailed === true) return
+    const own = scope === undefined ? options : { ...options, step: scope.label }
     for (const write of this.#ledger.plan({ artifact, options: own })) this.#make(write)
   }
 
   /** Whether a new artifact may have this id: the task has none with it, or shows what was undone of it. */
   isFree(artifactId: string): boolean {
     return this.#ledger.isStale(artifactId) || this.#host.find(artifactId) === undefined
+  }
+
+  #endChunks(scope: StepScope): void {
+    for (const chunk of scope.halves.end()) this.write(chunk, undefined, scope)
   }
 
   #make({ artifact, options }: PlannedWrite): void {

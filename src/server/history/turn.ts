@@ -20,6 +20,7 @@ import { agentIdOf } from '../../core/lineage/mark.js'
 import { delegate } from './delegations.js'
 import type { Follower } from './follower.js'
 import { beginAgain, continuedEntry } from './continuation.js'
+import { Halves, type Chunk } from '../runs/halves.js'
 import { Journal } from './journal.js'
 import { stepKey } from './names.js'
 import { OpenDelegations } from './open-delegations.js'
@@ -50,6 +51,8 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
   readonly #host: TurnHost
   /** Absent until the code needs them: most code asks for nothing, and has no earlier attempt. */
   #parts: Parts<P> | undefined
+  /** Of the code outside of steps. */
+  readonly #halves = new Halves()
   readonly #ids: TurnIds<P>
   #hasRecorded = false
   /** The latest error of a failed step. */
@@ -173,9 +176,27 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
   }
 
   /** Adds an artifact to the task, or a chunk of one. */
-  write(artifact: ArtifactInput, options: AppendArtifactOptions | undefined): void {
-    if (this.#parts === undefined) this.#append(artifact, options)
-    else this.#parts.writes.write(artifact, options)
+  write(given: Chunk, options: AppendArtifactOptions | undefined): void {
+    const scope = this.#parts?.writes.scopes.current
+    const chunk = (scope?.halves ?? this.#halves).take(given, options)
+    if (!this.isReplaying) this.#write(chunk, options)
+  }
+
+  /** The code writes no more chunks: halves of characters wait no longer. */
+  endChunks(): void {
+    const chunks = this.#halves.end()
+    if (this.isReplaying) return
+    try {
+      for (const chunk of chunks) this.#write(chunk, undefined)
+      this.#parts?.writes.endChunks()
+    } catch {
+      // The task has ended, or has no room: the text ends without the half.
+    }
+  }
+
+  #write(chunk: Chunk, options: AppendArtifactOptions | undefined): void {
+    if (this.#parts === undefined) this.#append(chunk, options)
+    else this.#parts.writes.write(chunk, options)
   }
 
   #append(artifact: ArtifactInput, options: AppendArtifactOptions | undefined): ArtifactChanged {
@@ -230,6 +251,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     if (journal.inFlight > 0 || questions.areUnread)
       throw new TypeError('Before run.continueAs(), await all steps and waits that the run has started')
     const { settings, message: before, tasks } = this.#context
+    this.endChunks()
     if (!tasks.recordHistory) throw new TypeError('run.continueAs() needs a manager that keeps histories')
     const message = toContinued(input, before.request.message, settings.limits)
     const task = this.#host.task().show(undefined)
@@ -272,6 +294,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
 
   /** The turn is over, and the task is not: the next message begins another turn. */
   end(): void {
+    this.endChunks()
     try {
       const { state } = this.#host.task().peek() ?? {}
       const isWaiting = state !== undefined && isInterrupted(state)

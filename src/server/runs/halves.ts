@@ -7,72 +7,53 @@ import type { AppendArtifactOptions, ArtifactInput, PartInput } from '../../core
 
 type TextInput = PartInput & { readonly text: string }
 
-/** The half that waits, in a part with the other fields of the one that it ended. */
-interface Half {
-  readonly part: TextInput
-  /** Larger than those of halves that came before. */
-  readonly number: number
-}
+export type Chunk = ArtifactInput & { readonly artifactId: string }
 
-type Chunk = ArtifactInput & { readonly artifactId: string }
-
+/** What a manager makes of each half. */
 const REPLACEMENT = '\ufffd'
 
 /**
- * The halves at the ends of chunks. Each waits for the next chunk of its artifact. What stays alone becomes U+FFFD, as the
- * manager does with every other half.
+ * The halves at the ends of the chunks that one step writes, or the code outside of steps. Each waits for the next chunk of its
+ * artifact.
+ *
+ * A replay does not do the work of a step again. So a step neither takes a half that waited before it, nor leaves one.
  */
 export class Halves {
-  readonly #waiting = new Map<string, Half>()
-  #count = 0
+  /** By artifact. Each has the other fields of the part that it ended. Most texts are cut nowhere. */
+  #waiting: Map<string, TextInput> | undefined
 
-  /** The chunk to write in place of `chunk`: after the half that waited, and without the one that waits now. */
-  take(chunk: Chunk, options: AppendArtifactOptions = {}): Chunk {
-    const before = this.#waiting.get(chunk.artifactId)
-    const parts = chunk.parts ?? []
-    const last = parts.at(-1)
-    if (before === undefined && !endsInHalf(last)) return chunk
-    this.#waiting.delete(chunk.artifactId)
-    const whole = before === undefined || options.append === false ? [...parts] : continued(before.part, parts)
-    const end = whole.at(-1)
-    if (options.lastChunk !== true && endsInHalf(end)) {
-      this.#count += 1
-      this.#waiting.set(chunk.artifactId, {
-        part: { ...end, text: end.text.slice(-1) },
-        number: this.#count,
-      })
-      whole[whole.length - 1] = { ...end, text: end.text.slice(0, -1) }
-    }
-    return { ...chunk, parts: whole }
+  /** The chunk to write in place of `chunk`: with the half that waited, and without the one that waits now. */
+  take(chunk: Chunk, { append, lastChunk }: AppendArtifactOptions = {}): Chunk {
+    const { artifactId, parts = [] } = chunk
+    const half = append === false ? undefined : this.#waiting?.get(artifactId)
+    this.#waiting?.delete(artifactId)
+    const whole = half === undefined ? parts : afterHalf(half, parts)
+    const last = whole.at(-1)
+    if (lastChunk === true || !endsInHalf(last)) return whole === parts ? chunk : { ...chunk, parts: whole }
+    this.#waiting ??= new Map()
+    this.#waiting.set(artifactId, { ...last, text: last.text.slice(-1) })
+    return { ...chunk, parts: [...whole.slice(0, -1), { ...last, text: last.text.slice(0, -1) }] }
   }
 
-  /** A place in the order of halves, for {@link removeSince}. */
-  get mark(): number {
-    return this.#count
-  }
-
-  /** Removes the halves that began to wait after `mark`, and returns the chunks that replace them. */
-  removeSince(mark: number): Chunk[] {
-    if (this.#waiting.size === 0) return []
-    const ended = [...this.#waiting].filter(([, { number }]) => number > mark)
-    return ended.map(([artifactId, { part }]) => {
-      this.#waiting.delete(artifactId)
-      return { artifactId, parts: [{ ...part, text: REPLACEMENT }] }
-    })
+  /** Nothing more is written: what stays alone becomes U+FFFD. Returns the chunks to write. */
+  end(): readonly Chunk[] {
+    const halves = [...(this.#waiting ?? [])]
+    this.#waiting = undefined
+    return halves.map(([artifactId, half]) => ({ artifactId, parts: [{ ...half, text: REPLACEMENT }] }))
   }
 }
 
-/** `parts` after the half: in the first text, or alone before something else. */
-function continued(half: TextInput, [first, ...others]: readonly PartInput[]): PartInput[] {
-  if (first === undefined) return [half]
+function afterHalf(half: TextInput, [first, ...others]: readonly PartInput[]): readonly PartInput[] {
   if (isText(first)) return [{ ...first, text: half.text + first.text }, ...others]
-  return [{ ...half, text: REPLACEMENT }, first, ...others]
+  return [
+    { ...half, text: first === undefined ? half.text : REPLACEMENT },
+    ...(first ? [first] : []),
+    ...others,
+  ]
 }
 
 function endsInHalf(part: PartInput | undefined): part is TextInput {
-  if (!isText(part)) return false
-  const unit = part.text.charCodeAt(part.text.length - 1)
-  return unit >= 0xd800 && unit <= 0xdbff
+  return isText(part) && /[\ud800-\udbff]$/.test(part.text.slice(-1))
 }
 
 /** Code may pass anything. */

@@ -124,8 +124,7 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
     const given = toArtifact(artifact)
     const checked = options && readParams(options, ['append', 'lastChunk'], 'run.artifact')
     const artifactId = given.artifactId ?? this.turn.newId('artifact')
-    if (this.turn.isReplaying || this.turn.isUndone) return artifactId
-    this.#requireWorking()
+    if (!this.turn.isReplaying && !this.turn.isUndone) this.#requireWorking()
     this.turn.write({ ...given, artifactId }, checked)
     return artifactId
   }
@@ -278,6 +277,7 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
   /** Completes the task, in one change. Returns `false`, with nothing changed, when another change came first. */
   finish({ artifact, message }: Result = {}): MaybePromise<boolean> {
     const { id } = this.#requireTask()
+    this.turn.endChunks()
     if (!this.#tasks.can(id, 'completed')) this.#isWorking = false
     this.start()
     const update: TaskUpdate = {
@@ -351,6 +351,7 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
 
   #end(state: TaskState, message: Say | undefined, entries?: readonly HistoryEntry[]): void {
     if (state === 'completed') refuseComplete(this.#context.settings.output)
+    this.turn.endChunks()
     this.#moveWith(state, message, entries)
     this.#dropQuestion()
   }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { wellFormed } from '../../core/json.js'
 
 /** A text for the conversation, or the state in which the task ends. */
 export type SessionUpdate =
@@ -35,11 +36,6 @@ function textIn(content: unknown): string {
     if (typeof text === 'string' && text !== '') return text
   }
   return ''
-}
-
-/** Replaces lone surrogates: a session may cut its text within a character. */
-function wellFormed(text: string): string {
-  return text.replace(/[\uD800-\uDFFF]/gu, '\uFFFD')
 }
 
 function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
