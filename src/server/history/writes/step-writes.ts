@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { ArtifactLedger, type Content, type PlannedWrite } from '../../core/history/artifact-ledger.js'
-import type { ArtifactChanged } from '../../core/events.js'
-import type { AppendArtifactOptions, ArtifactInput } from '../../core/params.js'
+import { ArtifactLedger, type Content, type PlannedWrite } from '../../../core/history/artifact-ledger.js'
+import type { ArtifactChanged } from '../../../core/events.js'
+import type { AppendArtifactOptions, ArtifactInput } from '../../../core/params.js'
 import { StepScopes } from './step-scopes.js'
 
 interface Host {

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { isThenable } from '../../core/emitter.js'
-import { builtin } from '../../runtime/environment.js'
+import { isThenable } from '../../../core/emitter.js'
+import { builtin } from '../../../runtime/environment.js'
 
 /** One attempt of a step. */
 export class StepScope {
