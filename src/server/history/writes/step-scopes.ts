@@ -1,5 +1,5 @@
 /**
- * Which step the code that calls the run belongs to: `run` is one object, and steps run in parallel.
+ * The step that the calling code belongs to: `run` is one object, and steps run in parallel.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * What the code of a turn writes to artifacts, by its steps: each attempt of a step undoes what the one before has written.
+ * Writes of a turn to artifacts, by its steps: each attempt of a step undoes those of the one before.
  *
  * @module
  */
