@@ -11,7 +11,6 @@ export default tseslint.config(
       },
     },
     rules: {
-      'max-lines': ['error', 400],
       'max-lines-per-function': ['error', 60],
       complexity: ['error', 15],
       'no-console': 'error',
@@ -66,7 +65,6 @@ export default tseslint.config(
     files: ['test/**', 'examples/**'],
     rules: {
       'no-console': 'off',
-      'max-lines': ['error', 500],
       // A describe block is a chapter, not a function.
       'max-lines-per-function': 'off',
       // A random history chooses among many steps in one place.

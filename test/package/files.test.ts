@@ -22,9 +22,6 @@ function linesWith(pattern: RegExp, files: readonly string[]): string[] {
   )
 }
 
-function longerThan(limit: number, folder: string): string[] {
-  return CODE.filter((file) => file.startsWith(folder) && read(file).trimEnd().split('\n').length > limit)
-}
 
 describe('the repository', () => {
   it('has nothing in its root but what was agreed, and dotfiles', () => {
@@ -35,14 +32,6 @@ describe('the repository', () => {
 
   it.each(['README.md', 'LICENSE', 'package-lock.json'])('has a %s', (file) => {
     expect(FILES).toContain(file)
-  })
-
-  it('has no source file over 400 lines, and no test or example over 500', () => {
-    expect([
-      ...longerThan(400, 'src/'),
-      ...longerThan(500, 'test/'),
-      ...longerThan(500, 'examples/'),
-    ]).toEqual([])
   })
 
   it('names its files in kebab-case', () => {

@@ -54,7 +54,6 @@ const PACKAGES: Record<string, readonly string[]> = {
 /** The program for Node. No other folder may import it, and it imports the package by its names. */
 const PROGRAM = 'command-line'
 
-const MAX_FILES = 26
 const MAX_CHAIN = 30
 
 type Graph = ReadonlyMap<string, readonly string[]>
@@ -91,13 +90,6 @@ describe('the imports of src/', () => {
     expect(chain.slice(MAX_CHAIN), chain.join(' → ')).toEqual([])
     expect(longestChain(new Map(Object.entries({ a: ['c'], b: ['a', 'c'], c: [] })))).toEqual(['b', 'a', 'c'])
   })
-
-  it.each([...new Set(SOURCES.map((file) => dirname(file)))])(
-    `are of folders that can be overlooked: %s has at most ${MAX_FILES} files`,
-    (folder) => {
-      expect(SOURCES.filter((file) => dirname(file) === folder).length).toBeLessThanOrEqual(MAX_FILES)
-    },
-  )
 })
 
 describe('the arrows refuse', () => {

@@ -1,5 +1,5 @@
 /**
- * What each step has written to the artifacts of a turn: what one of them wrote can be undone, and that of others stays.
+ * Writes of each step to the artifacts of a turn: those of one step can be undone, and those of others stay.
  *
  * @module
  */

@@ -221,8 +221,8 @@ export interface Run<P extends Principal = Principal> {
    * - Over PostgreSQL it has to end within `timeoutMs`, 5 s by default, and occupies a connection until then. Statements that
    *   hang are bounded by `statement_timeout` of the database. Other changes of the task wait: do not await other methods of the
    *   run in it, nor other methods of the task manager over PGlite, which has one connection.
-   * - The work is called again when the database rolls it back because of another transaction. Effects outside of the database,
-   *   such as those of {@link artifact}, are not undone.
+   * - The work is called again when the database rolls it back because of another transaction. Effects outside of the database
+   *   are not undone, except for what the work shows, such as an {@link artifact}.
    *
    * @returns As {@link step}.
    * @throws As {@link step}; `TypeError`, as a rejection, over a store without transactions, and for work over SQLite that

@@ -3,10 +3,10 @@
  *
  * @module
  */
-import type { TurnEntry } from '../../core/events.js'
-import { derivedId } from '../idempotency.js'
-import type { RunContext } from '../runs/run-context.js'
-import type { Principal } from '../caller.js'
+import type { TurnEntry } from '../../../core/events.js'
+import { derivedId } from '../../idempotency.js'
+import type { RunContext } from '../../runs/run-context.js'
+import type { Principal } from '../../caller.js'
 import type { StepScope } from './step-scopes.js'
 
 export type MadeKind = 'artifact' | 'message'

@@ -1,11 +1,11 @@
 /**
- * Which step the code that calls the run belongs to: `run` is one object, and steps run in parallel.
+ * The step that the calling code belongs to: `run` is one object, and steps run in parallel.
  *
  * @module
  */
-import { isThenable } from '../../core/emitter.js'
-import { Halves } from '../runs/halves.js'
-import { builtin } from '../../runtime/environment.js'
+import { isThenable } from '../../../core/emitter.js'
+import { builtin } from '../../../runtime/environment.js'
+import { Halves } from './halves.js'
 
 /** One attempt of a step. */
 export class StepScope {

@@ -1,12 +1,12 @@
 /**
- * What the code of a turn writes to artifacts, by its steps: each attempt of a step undoes what the one before has written.
+ * Writes of a turn to artifacts, by its steps: each attempt of a step undoes those of the one before.
  *
  * @module
  */
-import { ArtifactLedger, type Content, type PlannedWrite } from '../../core/history/artifact-ledger.js'
-import type { ArtifactChanged } from '../../core/events.js'
-import type { AppendArtifactOptions, ArtifactInput } from '../../core/params.js'
-import { isThenable } from '../../core/emitter.js'
+import { ArtifactLedger, type Content, type PlannedWrite } from '../../../core/history/artifact-ledger.js'
+import { isThenable } from '../../../core/emitter.js'
+import type { ArtifactChanged } from '../../../core/events.js'
+import type { AppendArtifactOptions, ArtifactInput } from '../../../core/params.js'
 import { StepScopes, type StepScope } from './step-scopes.js'
 
 interface Host {
