@@ -4,14 +4,20 @@
  * @module
  */
 import type { Principal } from '../caller.js'
-import { Halves, type Chunk } from '../runs/halves.js'
+import { Halves, type Chunk } from '../runs/task/halves.js'
 import type { ArtifactOptions, Run, TurnMethods } from '../runs/run.js'
 import { RunInput } from '../runs/run-input.js'
-import type { Turn } from './turn.js'
+
+/** What a turn does with chunks. */
+interface WritingTurn {
+  readonly isReplaying: boolean
+  write(chunk: Chunk, options: ArtifactOptions | undefined): void
+  end(): void
+}
 
 /** Getters: runs that use none of the methods have none. */
 export abstract class TurnRun<P extends Principal> extends RunInput<P> implements TurnMethods<P> {
-  abstract readonly turn: TurnMethods<P> & Pick<Turn<P>, 'isReplaying' | 'write' | 'end'>
+  abstract readonly turn: TurnMethods<P> & WritingTurn
   #halves: Halves | undefined
 
   get step(): Run<P>['step'] {

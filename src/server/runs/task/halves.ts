@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { AppendArtifactOptions, ArtifactInput, PartInput } from '../../core/params.js'
+import type { AppendArtifactOptions, ArtifactInput, PartInput } from '../../../core/params.js'
 
 type TextInput = PartInput & { readonly text: string }
 
