@@ -27,6 +27,7 @@ import type { HttpSettings } from '../http/request.js'
 import type { Pacing, RetryOptions } from '../http/retry.js'
 import type { UrlGuard } from '../http/url-guard.js'
 import type { AgentCardCache } from './cards/card-cache.js'
+import { requireProtocolSteps } from '../core/lifecycle.js'
 import type { ClientTasks } from './delegation/leases.js'
 import type { CallOptions } from './message.js'
 import type { DelegationOptions, RunHandle, RunOptions, TaskRunner } from './run/run-types.js'
@@ -224,8 +225,10 @@ export function toSettings(options: ClientOptions, where: string, others: readon
   requirePositive('timeoutMs', timeoutMs ?? Infinity)
   requireClock(clock)
   requireAgents(agents)
-  if (taskManager !== undefined)
+  if (taskManager !== undefined) {
     requireMethods('taskManager', taskManager, ['createTask'], 'be a TaskManager')
+    requireProtocolSteps('taskManager', taskManager.lifecycle, 'A client that copies tasks')
+  }
   return {
     fetch,
     clock,

@@ -217,6 +217,60 @@ export function shortestPath(
   return undefined
 }
 
+/**
+ * Requires every state and step of the protocol's lifecycle. There may be more steps, and more states in which the agent works.
+ *
+ * @param option - The option with the manager of this lifecycle. A manager of your own need not have one.
+ * @param who - What works on the tasks, such as `A handler`.
+ * @throws {TypeError} saying what is missing.
+ */
+export function requireProtocolSteps(
+  option: string,
+  lifecycle: Lifecycle<string> | undefined,
+  who: string,
+): void {
+  const missing = lifecycle && lackOf(lifecycle)
+  if (missing === undefined) return
+  throw new TypeError(
+    `The lifecycle of "${option}" ${missing}. ${who} needs every state and step of A2A_LIFECYCLE, with "submitted" first`,
+  )
+}
+
+/** What keeps a part from working on tasks with this lifecycle. */
+function lackOf(lifecycle: Lifecycle<string>): string | undefined {
+  const { initial, states, transitions, terminal, interrupted } = lifecycle
+  if (initial !== A2A_LIFECYCLE.initial) return `begins with "${initial}"`
+  for (const state of A2A_LIFECYCLE.states) {
+    if (!states.includes(state)) return `lacks the state "${state}"`
+    const missing = A2A_LIFECYCLE.transitions[state].find((next) => !transitions[state]?.includes(next))
+    if (missing !== undefined) return `lacks the step from "${state}" to "${missing}"`
+    if (A2A_LIFECYCLE.terminal.includes(state) && !terminal.includes(state)) return `goes on after "${state}"`
+  }
+  const missing = A2A_LIFECYCLE.interrupted.find((state) => !interrupted.includes(state))
+  if (missing !== undefined) return `does not list "${missing}" in "interrupted"`
+  return lackOfOwnStates(lifecycle)
+}
+
+/** Steps that are made from every state in which the agent works. */
+const STEPS_OF_WORK = ['working', 'failed', 'canceled']
+
+/** As {@link lackOf}, of the states that the protocol does not have. Clients see them as `working`. */
+function lackOfOwnStates({
+  states,
+  transitions,
+  terminal,
+  interrupted,
+}: Lifecycle<string>): string | undefined {
+  for (const state of states) {
+    if (state in A2A_LIFECYCLE.transitions) continue
+    if (terminal.includes(state)) return `ends in "${state}", which no client knows`
+    if (interrupted.includes(state)) return `waits in "${state}", which no client knows`
+    const missing = STEPS_OF_WORK.find((next) => !transitions[state]?.includes(next))
+    if (missing !== undefined) return `lacks the step from "${state}" to "${missing}"`
+  }
+  return undefined
+}
+
 /** The lifecycle as a Mermaid `stateDiagram-v2`. */
 export function toMermaid(lifecycle: Lifecycle<string> = A2A_LIFECYCLE): string {
   // Ids of states in Mermaid have no hyphens or spaces.

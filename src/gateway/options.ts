@@ -14,6 +14,7 @@ import {
 } from '../runtime/options.js'
 import { MAX_DELAY_MS, keepAliveClock, systemClock, type Clock } from '../runtime/clock.js'
 import { A2AError } from '../core/errors.js'
+import { requireProtocolSteps } from '../core/lifecycle.js'
 import { TaskManager } from '../core/task-manager.js'
 import { Admission } from './admission/admission.js'
 import type { RegisteredAgent } from './registry/agent.js'
@@ -101,8 +102,10 @@ export function toSettings(options: A2AGatewayOptions<GatewayTasks>): Settings {
   const { clock = keepAliveClock, extractCapabilities = capabilitiesIn, onError } = given
   requireFunctions(given, ['extractCapabilities', 'onError'])
   requireClock(clock)
-  if (given.tasks !== undefined)
+  if (given.tasks !== undefined) {
     requireMethods('tasks', given.tasks, ['createTask', 'peekTask'], 'be a TaskManager')
+    requireProtocolSteps('tasks', given.tasks.lifecycle, 'A gateway')
+  }
   if (given.registry !== undefined)
     requireMethods('registry', given.registry, ['register', 'get'], 'be an AgentRegistry')
   const config = readOptions(given.config ?? {}, CONFIG_KEYS, 'A2AGateway', 'config')

@@ -117,12 +117,22 @@ export function messageOf(
  * @throws {A2AError} `INVALID_PARAMS` with the path of the first value that differs.
  */
 export function requireSame(first: DeepReadonly<IncomingMessage>, repeated: IncomingMessage): void {
+  const path = differenceOf(first, repeated)
+  if (path !== undefined)
+    throw invalidParams(path, 'differs from the message that was sent with this id before: use a new id')
+}
+
+/** The path of the first value in which `repeated` differs from `first`; `undefined` when it is `first` again. */
+export function differenceOf(
+  first: DeepReadonly<IncomingMessage>,
+  repeated: IncomingMessage,
+): string | undefined {
   const fields = repeated.contextId === undefined ? FIELDS : [...FIELDS, 'contextId' as const]
   for (const field of fields) {
     const path = differenceAt(`message.${field}`, first[field], repeated[field])
-    if (path !== undefined)
-      throw invalidParams(path, 'differs from the message that was sent with this id before: use a new id')
+    if (path !== undefined) return path
   }
+  return undefined
 }
 
 function differenceAt(path: string, first: unknown, second: unknown): string | undefined {

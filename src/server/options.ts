@@ -111,9 +111,16 @@ export interface RequestHandlerOptions<
    * How a message that names no task and has the `messageId` of an earlier one, from the same principal and tenant, is
    * recognized: it gets the task or reply of the earlier one instead of new work, and is refused if its content differs.
    * `false` turns this off. Default is on for callers with a principal. The ids of their tasks derive from their messages.
-   * Messages to a task are recognized in any case: a task has one message of the user with an id.
+   * Messages to a task are recognized in any case. `false` also accepts another message with an id that the task has: the id
+   * gets a number after it.
    */
   readonly idempotency?: IdempotencyOptions | false | undefined
+  /**
+   * Whether a message that names a `contextId` and no task answers the one task of this context, principal and tenant that
+   * waits for input, for clients that do not keep the `taskId`. If none or several wait, it begins a task. Unsafe where a user
+   * begins several tasks in one context: a new request is then taken for the answer. Default is `false`.
+   */
+  readonly answerByContext?: boolean | undefined
   /** Whether to refuse parts whose media type neither the card nor a skill lists. Default is `false`. */
   readonly checkInputModes?: boolean | undefined
   /** Receives internal errors, which no client sees. Default is a process warning, where the runtime supports them. */
@@ -187,6 +194,7 @@ export interface Settings<P extends Principal = Principal> {
   readonly retry?: RetrySettings | undefined
   /** `undefined` where no message is recognized. */
   readonly idempotency: IdempotencySettings | undefined
+  readonly answerByContext: boolean
   readonly checkInputModes: boolean
   readonly onError: (error: unknown, context: ErrorContext) => void
   readonly limits: CompleteLimits
@@ -230,6 +238,7 @@ const KEYS = [
   'limits',
   'rateLimit',
   'idempotency',
+  'answerByContext',
   'checkInputModes',
   'principalOf',
   'dialects',
@@ -261,7 +270,9 @@ export function toSettings<P extends Principal>(options: AnyHandlerOptions<P>): 
   requireFunctions(given, ['authenticate', 'principalOf', 'onError', 'generateId'])
   const policy = toPolicy(given.onFollowUp)
   if (given.output !== undefined) requireSchema(given.output)
-  if (given.checkInputModes !== undefined) requireBoolean('checkInputModes', given.checkInputModes)
+  const { answerByContext = false, checkInputModes = false } = given
+  requireBoolean('answerByContext', answerByContext)
+  requireBoolean('checkInputModes', checkInputModes)
   const dialects = withPreview(toDialects(given.dialects, given.defaultDialect), given.preview)
   const card = servedCard(given.card, dialects)
   const tasks =
@@ -286,7 +297,8 @@ export function toSettings<P extends Principal>(options: AnyHandlerOptions<P>): 
     retry: toRetrySettings(given.retry, 'createRequestHandler'),
     onFollowUp: policy,
     idempotency: toIdempotencySettings(given.idempotency),
-    checkInputModes: given.checkInputModes ?? false,
+    answerByContext,
+    checkInputModes,
     onError: once(given.onError === undefined ? reportError : guarded(given.onError)),
     limits: toLimits(given.limits, 'createRequestHandler', undefined, isShared(tasks)),
     rateLimiter: given.rateLimit && new RateLimiter(given.rateLimit, 'createRequestHandler', clock),

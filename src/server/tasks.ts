@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { A2A_LIFECYCLE, type Lifecycle } from '../core/lifecycle.js'
 import type { LeasedTasks, LocalTasks, MaybePromise, SharedTasks, SyncTasks } from '../core/managers.js'
+import { requireProtocolSteps } from '../core/lifecycle.js'
 import type { TaskSnapshot } from '../core/task.js'
 import { quote } from '../runtime/describe.js'
 
@@ -65,46 +65,8 @@ export function requireTasks(tasks: unknown): ServedTasks {
     throw new TypeError(`"tasks" must be a TaskManager${tasksHint(tasks)}`)
   // A manager by its methods, which are not all checked. Its further states are checked here.
   const manager = tasks as ServedTasks
-  const missing = lackOf(manager.lifecycle)
-  if (missing === undefined) return manager
-  throw new TypeError(
-    `The lifecycle of "tasks" ${missing}. A handler needs every state and step of A2A_LIFECYCLE, with "submitted" first`,
-  )
-}
-
-/** What keeps a handler from serving tasks with this lifecycle. */
-function lackOf(lifecycle: Lifecycle<string>): string | undefined {
-  const { initial, states, transitions, terminal, interrupted } = lifecycle
-  if (initial !== A2A_LIFECYCLE.initial) return `begins with "${initial}"`
-  for (const state of A2A_LIFECYCLE.states) {
-    if (!states.includes(state)) return `lacks the state "${state}"`
-    const missing = A2A_LIFECYCLE.transitions[state].find((next) => !transitions[state]?.includes(next))
-    if (missing !== undefined) return `lacks the step from "${state}" to "${missing}"`
-    if (A2A_LIFECYCLE.terminal.includes(state) && !terminal.includes(state)) return `goes on after "${state}"`
-  }
-  const missing = A2A_LIFECYCLE.interrupted.find((state) => !interrupted.includes(state))
-  if (missing !== undefined) return `does not list "${missing}" in "interrupted"`
-  return lackOfOwnStates(lifecycle)
-}
-
-/** Steps that a handler makes from every state in which the agent works. */
-const STEPS_OF_WORK = ['working', 'failed', 'canceled']
-
-/** As {@link lackOf}, of the states that the protocol does not have. Clients see them as `working`. */
-function lackOfOwnStates({
-  states,
-  transitions,
-  terminal,
-  interrupted,
-}: Lifecycle<string>): string | undefined {
-  for (const state of states) {
-    if (state in A2A_LIFECYCLE.transitions) continue
-    if (terminal.includes(state)) return `ends in "${state}", which no client knows`
-    if (interrupted.includes(state)) return `waits in "${state}", which no client knows`
-    const missing = STEPS_OF_WORK.find((next) => !transitions[state]?.includes(next))
-    if (missing !== undefined) return `lacks the step from "${state}" to "${missing}"`
-  }
-  return undefined
+  requireProtocolSteps('tasks', manager.lifecycle, 'A handler')
+  return manager
 }
 
 function tasksHint(tasks: object): string {

@@ -36,6 +36,7 @@ const DIMENSIONS: Readonly<Record<string, readonly Value[]>> = {
   authenticate: [undefined, () => ({ id: 'ada' })],
   anonymous: [undefined, 'shared'],
   idempotency: [undefined, false, { anonymous: true, ttlMs: 1_000 }],
+  answerByContext: [undefined, true],
   rateLimit: [undefined, { requests: 1_000, perMs: 1_000 }],
   onFollowUp: [undefined, 'reject', 'queue'],
   checkInputModes: [undefined, true, false],

@@ -23,6 +23,7 @@ import type { AcceptedMessage } from '../runs/accepted-message.js'
 import { TaskStream } from '../streams/task-stream.js'
 import { sourceOf, type Source } from '../streams/frame-stream.js'
 import { requireInputModes } from './input-modes.js'
+import { acceptInContext, mayAnswer } from './answer-by-context.js'
 import { listTasks } from './list-tasks.js'
 import { waitForChange } from './long-poll.js'
 import { PageTokens } from './page-tokens.js'
@@ -289,6 +290,18 @@ export class Agent<P extends Principal> implements Operations<P> {
    * lets the executor change it, and then a caller that does not wait receives a later state.
    */
   #accept(request: Requests['SendMessage'], caller: Caller<P>, isStream: boolean): Promise<AcceptedMessage> {
+    if (!mayAnswer(this.#settings, request)) return this.#acceptAsNamed(request, caller, isStream)
+    const owner = ownedBy(caller.principal, request.tenant)
+    return acceptInContext(this.#settings.tasks, request, owner, (named) =>
+      this.#acceptAsNamed(named, caller, isStream),
+    )
+  }
+
+  #acceptAsNamed(
+    request: Requests['SendMessage'],
+    caller: Caller<P>,
+    isStream: boolean,
+  ): Promise<AcceptedMessage> {
     const { pushConfig } = request
     const accept = (): Promise<AcceptedMessage> =>
       this.#dialects.afterStoring(this.#runs.accept(request, caller, isStream), caller)

@@ -13,21 +13,39 @@ import { acceptedAgain, acceptedBy, type AcceptedTask } from './accepted-message
 import { isListening, steer } from './active-run.js'
 import type { QueuedMessage } from './message-queue.js'
 import type { RunHost, RunScheduler } from './run-scheduler.js'
-import { messageOf, requireSame } from '../idempotency.js'
+import { differenceOf, messageOf, requireSame } from '../idempotency.js'
 import { POLICIES, type FollowUpPolicy, type Settings } from '../options.js'
 import type { Principal } from '../caller.js'
 
 /**
- * Whether the conversation of the task has the message already. Turns, answers and keys of steps are found by the ids of
- * messages, so a task has no two messages of the user with one id, whether or not the handler recognizes first messages.
+ * The request, unless the conversation of the task has its message already: `undefined` then. Turns, answers and keys of steps
+ * are found by the ids of messages, so a task has no two messages of the user with one id. Where the handler recognizes no
+ * messages, another message with a used id gets a number after it.
  *
- * @throws {A2AError} `INVALID_PARAMS` when it has another message with this id.
+ * @throws {A2AError} `INVALID_PARAMS` when the task has another message with this id, and the handler recognizes messages.
  */
-export function isRepeat(task: TaskSnapshot, { message }: Pick<SendRequest, 'message'>): boolean {
+export function unrepeated(
+  task: TaskSnapshot,
+  request: SendRequest,
+  { idempotency }: Pick<Settings, 'idempotency'>,
+): SendRequest | undefined {
+  const { message } = request
   const first = messageOf(task, message.messageId)
-  if (first === undefined) return false
-  requireSame(first, message)
-  return true
+  if (first === undefined) return request
+  if (idempotency !== undefined) {
+    requireSame(first, message)
+    return undefined
+  }
+  const known = new Map(
+    task.messages.flatMap((each) => (each.role === 'user' ? [[each.messageId, each]] : [])),
+  )
+  let messageId = message.messageId
+  for (let count = 2; ; count += 1) {
+    const other = known.get(messageId)
+    if (other === undefined) return { ...request, message: { ...message, messageId } }
+    if (differenceOf(other, message) === undefined) return undefined
+    messageId = `${message.messageId}/${count}`
+  }
 }
 
 /**
@@ -87,8 +105,8 @@ export function acceptHere<P extends Principal>(
   incoming: QueuedMessage<P>,
 ): AcceptedTask {
   const { tasks } = scheduler
-  const { request } = incoming
-  if (isRepeat(task, request)) return acceptedAgain(registry, task)
+  const request = unrepeated(task, incoming.request, settings)
+  if (request === undefined) return acceptedAgain(registry, task)
   requireAcceptsMessage(task, request)
   const { id, contextId, state } = task
   const message = { ...request.message, contextId }

@@ -14,7 +14,7 @@ import { settleWithin } from '../../runtime/shutdown.js'
 import type { SendRequest } from '../../wire/dialect.js'
 import { acceptedAgain, type AcceptedMessage, type AcceptedTask } from './accepted-message.js'
 import { isListening, steer, type ActiveRun } from './active-run.js'
-import { isRepeat, policyFor, requireAcceptsMessage, terminalTask } from './follow-up.js'
+import { policyFor, requireAcceptsMessage, terminalTask, unrepeated } from './follow-up.js'
 import { DelegationMarks } from '../history/delegation-marks.js'
 import { EndedDelegations } from '../history/ended-delegations.js'
 import { LeaseScheduler } from './lease-scheduler.js'
@@ -24,6 +24,7 @@ import { RequestNotes, toNote } from './request-notes.js'
 import type { RunHost, RunScheduler } from './run-scheduler.js'
 import type { FollowUpPolicy, Settings } from '../options.js'
 import type { Principal } from '../caller.js'
+import { messageOf, requireSame } from '../idempotency.js'
 import { findChosen, requireVisible } from '../chosen-ids.js'
 import { unavailable } from '../unavailable.js'
 
@@ -91,14 +92,21 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
     const { owner } = incoming
     // Checked before the message queues up: a caller who may not see the task must not delay those who may.
     const held = this.tasks.peekTask(taskId)
-    if (held === null || !isOwnedBy(held, owner)) await requireVisible(this.#shared, taskId, owner)
+    const known =
+      held !== null && isOwnedBy(held, owner) ? held : await requireVisible(this.#shared, taskId, owner)
+    const request = unrepeated(known, incoming.request, this.#settings)
+    if (request === undefined) return acceptedAgain(this.#host.registry, known)
     try {
-      return await this.#followUp(taskId, incoming)
+      return await this.#followUp(taskId, { ...incoming, request })
     } catch (error) {
       // The message may be stored by now, from another request with it, and the task changed or ended since.
       const task = await this.#shared.peekTask(taskId, owner)
-      if (task === null || !isRepeat(task, incoming.request)) throw error
-      return acceptedAgain(this.#host.registry, task)
+      if (task === null) throw error
+      const other = unrepeated(task, incoming.request, this.#settings)
+      if (other === undefined) return acceptedAgain(this.#host.registry, task)
+      if (other.message.messageId === request.message.messageId) throw error
+      // Another message has taken the id in between.
+      return await this.#followUp(taskId, { ...incoming, request: other })
     }
   }
 
@@ -193,7 +201,7 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
     if (task === null || !isOwnedBy(task, owner)) return undefined
     // An end that is not stored yet may be overtaken by a message from elsewhere.
     if (isTerminal(task.state)) return undefined
-    if (isRepeat(task, request)) return acceptedAgain(registry, task)
+    if (unrepeated(task, request, this.#settings) !== request) return this.#taken(task, request)
     requireAcceptsMessage(task, request)
     const message = { ...request.message, contextId: task.contextId }
     const isWorked = registry.runOf(taskId) !== undefined || task.turn !== undefined
@@ -212,6 +220,17 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
       return undefined
     }
     return { type: 'task', taskId, opening: sent.opening, broken: this.#brokenOf(taskId) }
+  }
+
+  /**
+   * The answer to a message whose id the task has by now.
+   *
+   * @throws {A2AError} `INVALID_PARAMS` when it is the id of another message.
+   */
+  #taken(task: TaskSnapshot, { message }: SendRequest): AcceptedTask {
+    const first = messageOf(task, message.messageId)
+    if (first !== undefined) requireSame(first, message)
+    return acceptedAgain(this.#host.registry, task)
   }
 
   /** As {@link ActiveRun.broken} of the run that the message has led to. */
@@ -233,7 +252,7 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
     const { request, owner } = incoming
     await this.stored(taskId).catch(() => undefined)
     const task = await requireVisible(this.#shared, taskId, owner)
-    if (isRepeat(task, request)) return acceptedAgain(this.#host.registry, task)
+    if (unrepeated(task, request, this.#settings) !== request) return this.#taken(task, request)
     requireAcceptsMessage(task, request)
     const acquired = await this.tasks.acquire(taskId, toNote(incoming, task.messages.length))
     const isHere = acquired.type === 'acquired'

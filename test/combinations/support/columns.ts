@@ -93,6 +93,23 @@ const HANDLERS = PEERS.map((peer): Column => ({
 }))
 
 /** A state of one's own, which clients see as `working`. */
+/** Tables that no part can serve: one of other work, and that of LiteLLM-RS, in its names and in those of A2A. */
+const TABLES: Record<string, string[]>[] = [
+  { todo: ['doing'], doing: ['done'], done: [] },
+  {
+    pending: ['running'],
+    running: ['input-required', 'completed', 'failed', 'cancelled'],
+    'input-required': ['running'],
+    ...{ completed: [], failed: [], cancelled: [] },
+  },
+  {
+    submitted: ['working'],
+    working: ['input-required', 'completed', 'failed', 'canceled'],
+    'input-required': ['working'],
+    ...{ completed: [], failed: [], canceled: [] },
+  },
+]
+
 const REVIEWED = defineLifecycle({
   ...VALID_TRANSITIONS,
   working: [...VALID_TRANSITIONS.working, 'review'],
@@ -229,6 +246,19 @@ async function customLifecycle(row: Row): Promise<void> {
   expect(() => serve(lacking, () => 'x')).toThrow(new RegExp(text))
   expect(() => new LocalTaskManager(() => 'x', { tasks: lacking })).toThrow(TypeError)
   expect(() => fakeAgent('x', { tasks: lacking })).toThrow(TypeError)
+  // Callers in JavaScript pass any manager.
+  const inGateway = { tasks: lacking, providers: {} } as object as ConstructorParameters<typeof A2AGateway>[0]
+  expect(() => new A2AGateway(inGateway)).toThrow(new RegExp(`${text}.* A gateway needs`))
+  expect(() => new A2AClient({ taskManager: lacking } as object)).toThrow(/"taskManager" lacks .* A client/)
+  for (const table of TABLES) {
+    const tasks = await row.open(defineLifecycle<Record<string, string[]>>(table))
+    for (const make of [
+      () => serve(tasks, () => 'x'),
+      () => new A2AGateway({ ...inGateway, tasks } as object as typeof inGateway),
+      () => new A2AClient({ taskManager: tasks } as object),
+    ])
+      expect(make).toThrow(/^The lifecycle of "\w+" (begins|lacks|ends|waits|goes)/)
+  }
 }
 
 async function fake(row: Row): Promise<void> {

@@ -59,7 +59,6 @@ describe.each(MANAGERS)('over a %s an answer that is sent again', (_, openAgents
   })
 
   test.each([
-    ['where idempotency is off', { idempotency: false }],
     ['of callers without a principal', { authenticate: undefined }],
     [
       'of callers without a principal, where all are one',
@@ -82,6 +81,29 @@ describe.each(MANAGERS)('over a %s an answer that is sent again', (_, openAgents
     const done = await sendInTime(agents, b, user('same', { taskId, messageId: '3' }))
     expect(textsOf(done)).toEqual(['same, same'])
     expect((await tasks.getTask(taskId))?.messages.filter(({ role }) => role === 'user')).toHaveLength(3)
+  })
+
+  test('is another message where idempotency is off and its content differs', async () => {
+    const agents = await openAgents(asking, { idempotency: false })
+    const { a, b, tasks } = agents
+    const { id: taskId } = await sendInTime(agents, a, user('go', { messageId: '1' }))
+    const second = user('first', { taskId, messageId: '1' })
+    const asked = await sendInTime(agents, b, second)
+    expect(asked.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+    // The same again is no new message, whichever of them it is.
+    for (const at of [a, b])
+      for (const again of [second, user('go', { taskId, messageId: '1' })])
+        expect(await sendInTime(agents, at, again)).toEqual(asked)
+    const done = await sendInTime(agents, a, user('second', { taskId, messageId: '1' }))
+    expect(textsOf(done)).toEqual(['first, second'])
+    const messages = (await tasks.getTask(taskId))?.messages.filter(({ role }) => role === 'user')
+    expect(messages?.map(({ messageId, parts }) => [messageId, parts[0]?.text])).toEqual([
+      ['1', 'go'],
+      ['1/2', 'first'],
+      ['1/3', 'second'],
+    ])
+    const { error } = await send(b, user('third', { taskId, messageId: '1' }))
+    expect(error?.reason).toBe('UNSUPPORTED_OPERATION')
   })
 
   test('while the task is worked on is added once, and gets the stream', async () => {
