@@ -27,7 +27,7 @@ export interface EventLimits {
 const SLICE = 16_384
 
 /**
- * The events of a stream, in order. Disposes of the response's scope at the end.
+ * The events of a stream, in order: server-sent ones, or lines if `areLines`. Disposes of the response's scope at the end.
  *
  * @throws {A2AError} `EXTERNAL_SERVICE_ERROR` when the connection breaks, `REQUEST_TIMED_OUT` after `idleTimeoutMs` without
  *   data, `LIMIT_EXCEEDED` when an event is too long, `INVALID_AGENT_RESPONSE` when the stream is not UTF-8.
@@ -35,17 +35,21 @@ const SLICE = 16_384
 export async function* eventsOf(
   { response, url, scope }: OpenResponse,
   { maxEventBytes, idleTimeoutMs }: EventLimits,
+  areLines = false,
 ): AsyncGenerator<ServerSentEvent, undefined> {
   const ready: ServerSentEvent[] = []
   const faults: Error[] = []
-  const parser = createParser({
-    maxBufferSize: maxEventBytes,
-    onEvent: ({ event, data, id }) => ready.push({ event, data, id }),
-    onError(error) {
-      if (error.type !== 'max-buffer-size-exceeded') return
-      faults.push(tooLarge('maxEventBytes', maxEventBytes, maxEventBytes + 1))
-    },
-  })
+  const onTooLarge = (): unknown => faults.push(tooLarge('maxEventBytes', maxEventBytes, maxEventBytes + 1))
+  const onLine = (data: string): unknown => ready.push({ data })
+  const parser = areLines
+    ? lineParser(maxEventBytes, onLine, onTooLarge)
+    : createParser({
+        maxBufferSize: maxEventBytes,
+        onEvent: ({ event, data, id }) => ready.push({ event, data, id }),
+        onError(error) {
+          if (error.type === 'max-buffer-size-exceeded') onTooLarge()
+        },
+      })
   const decoder = new TextDecoder('utf-8', { fatal: true })
   scope.arm(idleTimeoutMs)
   try {
@@ -66,5 +70,25 @@ export async function* eventsOf(
     yield* ready.splice(0)
   } finally {
     scope.dispose()
+  }
+}
+
+/** Takes text in pieces, and gives it in lines. */
+function lineParser(
+  maxLength: number,
+  onLine: (line: string) => void,
+  onTooLarge: () => void,
+): { feed(text: string): void } {
+  let line = ''
+  return {
+    feed(text) {
+      const [first = '', ...others] = text.split('\n')
+      line += first
+      if (line.length > maxLength) onTooLarge()
+      for (const next of others) {
+        onLine(line.trim())
+        line = next
+      }
+    },
   }
 }

@@ -43,6 +43,9 @@ export interface StreamItem {
   readonly size: number
 }
 
+/** Media types of JSON in lines, which some agents send instead of events. */
+const LINES = /^application\/(x-)?(ndjson|jsonl|jsonlines|json-seq|stream\+json)\b/i
+
 /** One request, which its responses must belong to. */
 interface Exchange {
   /** The id of the JSON-RPC request. */
@@ -117,7 +120,9 @@ export class Transport {
     const opened = await open(this.#settings, call, options)
     const { response, scope } = opened
     try {
-      if (!response.ok || !/^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')) {
+      const contentType = response.headers.get('content-type') ?? ''
+      const areLines = LINES.test(contentType)
+      if (!response.ok || !(areLines || /^text\/event-stream\b/i.test(contentType))) {
         const answer = await readAnswer(this.#settings, opened)
         const event = codec.decode(this.#resultOf(answer, exchange))
         if (operation === 'SubscribeToTask') requireSameTask(params, event)
@@ -126,10 +131,12 @@ export class Transport {
       }
       const { maxEventBytes, maxDepth } = this.#settings
       const { idleTimeoutMs = Infinity } = options
-      for await (const { data, id } of eventsOf(opened, { maxEventBytes, idleTimeoutMs })) {
+      for await (const { data, id } of eventsOf(opened, { maxEventBytes, idleTimeoutMs }, areLines)) {
         // Some agents end streams as OpenAI does.
         if (data === '' || data === '[DONE]') continue
-        const json = this.#unwrap(parseJson(data, maxDepth), exchange)
+        // The separator of RFC 7464 comes first in the events of some agents.
+        const text = data.startsWith('\u001e') ? data.slice(1) : data
+        const json = this.#unwrap(parseJson(text, maxDepth), exchange)
         const event = codec.decode(json)
         if (operation === 'SubscribeToTask') requireSameTask(params, event)
         yield { event, id, size: data.length }
