@@ -39,17 +39,16 @@ export async function* eventsOf(
 ): AsyncGenerator<ServerSentEvent, undefined> {
   const ready: ServerSentEvent[] = []
   const faults: Error[] = []
-  const onTooLarge = (): unknown => faults.push(tooLarge('maxEventBytes', maxEventBytes, maxEventBytes + 1))
-  const onLine = (data: string): unknown => ready.push({ data })
-  const parser = areLines
-    ? lineParser(maxEventBytes, onLine, onTooLarge)
-    : createParser({
-        maxBufferSize: maxEventBytes,
-        onEvent: ({ event, data, id }) => ready.push({ event, data, id }),
-        onError(error) {
-          if (error.type === 'max-buffer-size-exceeded') onTooLarge()
-        },
-      })
+  const parser = createParser({
+    maxBufferSize: maxEventBytes,
+    onEvent: ({ event, data, id }) => ready.push({ event, data, id }),
+    onError(error) {
+      if (error.type !== 'max-buffer-size-exceeded') return
+      faults.push(tooLarge('maxEventBytes', maxEventBytes, maxEventBytes + 1))
+    },
+  })
+  // A line becomes an event: it begins with this, and ends with an empty line.
+  if (areLines) parser.feed('data:')
   const decoder = new TextDecoder('utf-8', { fatal: true })
   scope.arm(idleTimeoutMs)
   try {
@@ -58,7 +57,8 @@ export async function* eventsOf(
       scope.arm(Infinity)
       const text = decode(decoder, chunk)
       for (let at = 0; at < text.length; at += SLICE) {
-        parser.feed(text.slice(at, at + SLICE))
+        const slice = text.slice(at, at + SLICE)
+        parser.feed(areLines ? slice.replaceAll('\n', '\n\ndata:') : slice)
         yield* ready.splice(0)
         const [fault] = faults
         if (fault !== undefined) throw fault
@@ -66,29 +66,9 @@ export async function* eventsOf(
       scope.arm(idleTimeoutMs)
     }
     // After a CR at the end of the stream, the parser waits for an LF.
-    parser.feed('\n')
+    parser.feed(areLines ? '\n\n' : '\n')
     yield* ready.splice(0)
   } finally {
     scope.dispose()
-  }
-}
-
-/** Takes text in pieces, and gives it in lines. */
-function lineParser(
-  maxLength: number,
-  onLine: (line: string) => void,
-  onTooLarge: () => void,
-): { feed(text: string): void } {
-  let line = ''
-  return {
-    feed(text) {
-      const [first = '', ...others] = text.split('\n')
-      line += first
-      if (line.length > maxLength) onTooLarge()
-      for (const next of others) {
-        onLine(line.trim())
-        line = next
-      }
-    },
   }
 }
