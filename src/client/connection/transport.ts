@@ -13,7 +13,7 @@ import { badStatus } from '../../http/errors.js'
 import { open, readAnswer, request, type Answer, type CallLimits, type HttpCall } from '../../http/request.js'
 import { retryAfterMs } from '../../http/retry.js'
 import type { SelectedInterface } from './interfaces.js'
-import { fieldsOf, parseJson } from '../../http/json.js'
+import { parseJson } from '../../http/json.js'
 import type { CallOptions } from '../message.js'
 import type { Settings } from '../options.js'
 import { eventsOf } from '../../http/sse-reader.js'
@@ -241,26 +241,18 @@ export class Transport {
     )
   }
 
-  /** An error that is not one of A2A. Some gateways put their HTTP status into it. */
-  #foreignError(json: object): A2AError {
-    const { code } = fieldsOf(fieldsOf(json)['error'] ?? json)
-    const isStatus = typeof code === 'number' && code >= 400 && code < 600
-    return isStatus
-      ? badStatus(this.selected.agentInterface.url, code, '', textOfError(json))
-      : invalidAnswer('its error is none of A2A')
-  }
-
   /** Returns the content of the envelope, or throws its error. */
   #unwrap(json: unknown, { id, operation, taskId }: Exchange): unknown {
     const isObject = typeof json === 'object' && json !== null
     if (!this.selected.isRpc) {
       if (!isObject || !isRestError(json)) return json
-      throw decodeError(json, { operation, taskId }) ?? this.#foreignError(json)
+      throw decodeError(json, { operation, taskId }) ?? invalidAnswer('its error is none of A2A')
     }
     if (!isObject) throw invalidAnswer('it is no JSON-RPC response')
     if (!isSameId(json, id)) throw invalidAnswer('it is the response to another JSON-RPC request')
     const { error, result } = json as { error?: JsonValue; result?: JsonValue }
-    if (error != null) throw decodeError(error, { operation, taskId }) ?? this.#foreignError({ error })
+    if (error != null)
+      throw decodeError(error, { operation, taskId }) ?? invalidAnswer('its error is none of A2A')
     // The SDK for Python leaves out a result that is null.
     if (result === undefined && operation !== 'DeleteTaskPushNotificationConfig')
       throw invalidAnswer('the JSON-RPC response has neither result nor error')
