@@ -16,18 +16,32 @@ import { knownNames } from '../runtime/known-names.js'
 import { check } from '../wire/check.js'
 import { requireKnownFields } from '../wire/known-fields.js'
 import { isRecord } from '../runtime/unread.js'
+import { plain } from './plain.js'
 
-interface AgentCardFields extends Partial<
-  Omit<AgentCard, 'name' | 'skills' | 'capabilities' | 'supportedInterfaces'>
+/** A type whose optional fields may be `undefined`, at every depth. Free JSON stays as it is. */
+type Loose<T> = T extends readonly (infer E)[]
+  ? readonly Loose<E>[]
+  : T extends object
+    ? string extends keyof T
+      ? T
+      : {
+          readonly [K in keyof T]: Partial<Pick<T, K>> extends Pick<T, K>
+            ? Loose<T[K]> | undefined
+            : Loose<T[K]>
+        }
+    : T
+
+interface AgentCardFields extends Loose<
+  Partial<Omit<AgentCard, 'name' | 'skills' | 'capabilities' | 'supportedInterfaces'>>
 > {
   /** The agent's name, which clients show to their users. */
   readonly name: string
   /** The protocol versions at `url`. Default is `['1.0', '0.3']`. */
-  readonly protocolVersions?: readonly string[]
+  readonly protocolVersions?: readonly string[] | undefined
   /** Default is `{ streaming: true }`. */
-  readonly capabilities?: AgentCapabilities
+  readonly capabilities?: Loose<AgentCapabilities> | undefined
   /** Default is one skill with the agent's name and description. */
-  readonly skills?: readonly AgentSkill[]
+  readonly skills?: readonly Loose<AgentSkill>[] | undefined
 }
 
 /**
@@ -38,11 +52,11 @@ type AgentAddress =
   | {
       /** The absolute URL at which clients reach the agent, with its path, such as `https://agent.example/agent`. */
       readonly url: string
-      readonly supportedInterfaces?: AgentInterface[]
+      readonly supportedInterfaces?: readonly Loose<AgentInterface>[] | undefined
     }
-  | { readonly url?: string; readonly supportedInterfaces: AgentInterface[] }
+  | { readonly url?: string; readonly supportedInterfaces: readonly Loose<AgentInterface>[] }
 
-/** A card whose fields with defaults may be absent. Requires `name`, and `url` or `supportedInterfaces`. */
+/** A card whose fields with defaults may be absent or `undefined`. Requires `name`, and `url` or `supportedInterfaces`. */
 export type AgentCardInput = AgentCardFields & AgentAddress
 
 /**
@@ -55,7 +69,8 @@ export type AgentCardInput = AgentCardFields & AgentAddress
  */
 export function buildAgentCard(input: AgentCardInput): AgentCard {
   requireCard(input)
-  const { url, protocolVersions = ['1.0', '0.3'], ...given } = input
+  // A copy without the fields that are undefined.
+  const { url, protocolVersions = ['1.0', '0.3'], ...given } = plain(input) as AgentCardInput
   if (url === undefined && given.supportedInterfaces === undefined) {
     throw invalidParams('card.url', 'is missing: pass the URL of the agent, such as https://agent.example')
   }

@@ -34,7 +34,8 @@ export interface AgentCardForAgentOptions {
   readonly persona?: { readonly archetype?: string | null | undefined } | null | undefined
   readonly bundles?: readonly { readonly name: string }[] | undefined
   /** Further fields of the card. */
-  readonly card?: Omit<AgentCardInput, 'name' | 'description' | 'url' | 'supportedInterfaces' | 'skills'>
+  readonly card?:
+    Omit<AgentCardInput, 'name' | 'description' | 'url' | 'supportedInterfaces' | 'skills'> | undefined
 }
 
 /**

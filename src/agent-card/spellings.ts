@@ -82,7 +82,7 @@ function versionedInterfaces({ supportedInterfaces, protocolVersion }: Unread): 
   if (!Array.isArray(supportedInterfaces)) return supportedInterfaces
   const version = isEmpty(protocolVersion) ? '1.0' : protocolVersion
   return supportedInterfaces.map((each: unknown) =>
-    isRecord(each) ? { protocolVersion: version, ...each } : each,
+    isRecord(each) && isEmpty(each['protocolVersion']) ? { ...each, protocolVersion: version } : each,
   )
 }
 
@@ -102,11 +102,11 @@ function legacyInterfaces(card: Unread): unknown[] {
   return [...new Map(all.map((one) => [JSON.stringify(one), one])).values()]
 }
 
-/** `0.3.0` → `0.3`. Over JSON-RPC 0.2 speaks as 0.3 does. */
+/** `0.3.0` → `0.3`. Agents with such a card speak as 0.3 does, whichever earlier version they name. */
 function legacyVersion(version: unknown): unknown {
   if (typeof version !== 'string') return version ?? '0.3'
   const short = /^\d+\.\d+(?=\.|$)/.exec(version)?.[0] ?? version
-  return short === '' || short === '0.2' ? '0.3' : short
+  return ['', '0.1', '0.2'].includes(short) ? '0.3' : short
 }
 
 /** As in 0.1: `authentication: { schemes: ['Bearer'] }`. */

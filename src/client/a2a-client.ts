@@ -183,7 +183,7 @@ export class A2AClient {
     const call = { signal, timeoutMs, headers }
     const load = async (page: object): Promise<TaskPage> => {
       requireOptions(query, QUERY_KEYS, 'listTasks')
-      return await this.#agent.call('ListTasks', { ...request, ...page }, call)
+      return await this.#agent.call('ListTasks', compact({ ...request, ...page }), call)
     }
     const first = load({})
     first.catch(() => undefined)

@@ -74,7 +74,10 @@ export interface SendOptions extends CallOptions {
 }
 
 /** Query of `A2AClient.listTasks`. */
-export interface ListTasksQuery extends Omit<ClientRequests['ListTasks'], 'tenant'>, CallOptions {}
+export interface ListTasksQuery extends Query, CallOptions {}
+
+type ListTasks = Omit<ClientRequests['ListTasks'], 'tenant'>
+type Query = { readonly [K in keyof ListTasks]?: ListTasks[K] | undefined }
 
 /** One page of an agent's tasks, the most recently changed first. */
 export type TaskPage = ClientResults['ListTasks']

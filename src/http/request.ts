@@ -278,10 +278,8 @@ function targetOf(response: Response, base: URL): URL | undefined {
 }
 
 /** Cancels the body, which frees the connection. */
-function discard(response: Response): void {
-  response.body?.cancel().catch(() => {
-    // The connection is already closed.
-  })
+export function discard(response: Response): void {
+  readerOf(response)?.cancel()
 }
 
 async function readText(
@@ -316,31 +314,50 @@ export function decode(decoder: InstanceType<typeof TextDecoder>, chunk?: Uint8A
 
 /** The body in chunks. Leaving the loop frees the connection. */
 export async function* chunksOf(
-  { body }: Response,
+  response: Response,
   url: string,
   scope: AbortScope,
 ): AsyncGenerator<Uint8Array, undefined> {
-  const reader = body?.getReader()
+  const reader = readerOf(response)
   if (reader === undefined) return
   try {
     for (;;) {
-      const { value } = await scope.race(() => read(reader))
+      const { value } = await scope.race(() => reader.read())
       if (value === undefined) return
       yield value
     }
   } catch (cause) {
     throw A2AError.is(cause) ? cause : unreachable(url, cause)
   } finally {
-    // Not awaited: a stalled connection would block the caller.
-    reader.cancel().catch(() => {
-      // The connection is already closed.
-    })
+    reader.cancel()
   }
 }
 
-/** Narrows the chunks of a body, whose type Node leaves open. */
-function read(reader: { read(): Promise<{ value?: Uint8Array | undefined }> }): Promise<{
-  value?: Uint8Array | undefined
-}> {
-  return reader.read()
+interface BodyReader {
+  read(): Promise<{ value?: Uint8Array | undefined }>
+  cancel(): void
+}
+
+/** The body as the stream of `fetch`, or as a stream of Node, which node-fetch gives. */
+type Body =
+  | { getReader(): { read(): Promise<{ value?: Uint8Array | undefined }>; cancel(): Promise<void> } }
+  | (AsyncIterable<Uint8Array> & { getReader?: undefined; destroy?(): void })
+
+/** Reads the chunks of a body, whose type Node leaves open. `cancel` waits for nothing: the connection may be stalled. */
+function readerOf(response: { readonly body: unknown }): BodyReader | undefined {
+  // A response has no other body, whichever `fetch` has made it.
+  const body = response.body as Body | null | undefined
+  if (!body) return undefined
+  if (body.getReader) {
+    const reader = body.getReader()
+    return {
+      read: () => reader.read(),
+      cancel: () =>
+        void reader.cancel().catch(() => {
+          // The connection is already closed.
+        }),
+    }
+  }
+  const chunks = body[Symbol.asyncIterator]()
+  return { read: () => chunks.next(), cancel: () => body.destroy?.() }
 }

@@ -27,7 +27,7 @@ export interface EventLimits {
 const SLICE = 16_384
 
 /**
- * The events of a stream, in order. Disposes of the response's scope at the end.
+ * The events of a stream, in order: server-sent ones, or lines if `areLines`. Disposes of the response's scope at the end.
  *
  * @throws {A2AError} `EXTERNAL_SERVICE_ERROR` when the connection breaks, `REQUEST_TIMED_OUT` after `idleTimeoutMs` without
  *   data, `LIMIT_EXCEEDED` when an event is too long, `INVALID_AGENT_RESPONSE` when the stream is not UTF-8.
@@ -35,6 +35,7 @@ const SLICE = 16_384
 export async function* eventsOf(
   { response, url, scope }: OpenResponse,
   { maxEventBytes, idleTimeoutMs }: EventLimits,
+  areLines = false,
 ): AsyncGenerator<ServerSentEvent, undefined> {
   const ready: ServerSentEvent[] = []
   const faults: Error[] = []
@@ -46,6 +47,8 @@ export async function* eventsOf(
       faults.push(tooLarge('maxEventBytes', maxEventBytes, maxEventBytes + 1))
     },
   })
+  // A line becomes an event: it begins with this, and ends with an empty line.
+  if (areLines) parser.feed('data:')
   const decoder = new TextDecoder('utf-8', { fatal: true })
   scope.arm(idleTimeoutMs)
   try {
@@ -54,7 +57,8 @@ export async function* eventsOf(
       scope.arm(Infinity)
       const text = decode(decoder, chunk)
       for (let at = 0; at < text.length; at += SLICE) {
-        parser.feed(text.slice(at, at + SLICE))
+        const slice = text.slice(at, at + SLICE)
+        parser.feed(areLines ? slice.replaceAll('\n', '\n\ndata:') : slice)
         yield* ready.splice(0)
         const [fault] = faults
         if (fault !== undefined) throw fault
@@ -62,7 +66,7 @@ export async function* eventsOf(
       scope.arm(idleTimeoutMs)
     }
     // After a CR at the end of the stream, the parser waits for an LF.
-    parser.feed('\n')
+    parser.feed(areLines ? '\n\n' : '\n')
     yield* ready.splice(0)
   } finally {
     scope.dispose()

@@ -127,3 +127,18 @@ describe('toHybridCard', () => {
     expect(toHybridCard(card, [one])).toEqual(one.encodeCard())
   })
 })
+
+test('fields that are undefined are absent', () => {
+  const bare = { name: 'A', url: 'https://a.example' }
+  const fields = Object.keys(buildAgentCard(bare)).filter((field) => !(field in bare))
+  const optional = ['provider', 'documentationUrl', 'iconUrl', 'securitySchemes', 'protocolVersions']
+  const empty = Object.fromEntries([...fields, ...optional].map((field) => [field, undefined]))
+  expect(buildAgentCard({ ...bare, ...empty })).toStrictEqual(buildAgentCard(bare))
+  const card = buildAgentCard({
+    ...bare,
+    capabilities: { streaming: true, extensions: undefined },
+    skills: [{ id: 'a', name: 'A', description: 'A', tags: ['a'], examples: undefined }],
+  })
+  expect(card.capabilities).toStrictEqual({ streaming: true })
+  expect(card.skills).toStrictEqual([{ id: 'a', name: 'A', description: 'A', tags: ['a'] }])
+})

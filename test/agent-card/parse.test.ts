@@ -108,6 +108,20 @@ describe('a card of 0.3', () => {
     [{ url, preferredTransport: 'HTTP+JSON', protocolVersion: '0.3.0' }, [`${url} HTTP+JSON 0.3`]],
     [{ url, preferredTransport: '', protocolVersion: '' }, [`${url} JSONRPC 0.3`]],
     [{ url, protocolVersion: '0.2.6' }, [`${url} JSONRPC 0.3`]],
+    // BeeAI names 0.1, and speaks 0.3.
+    [{ url, protocolVersion: '0.1.0' }, [`${url} JSONRPC 0.3`]],
+    [{ url, protocolVersion: '0.1' }, [`${url} JSONRPC 0.3`]],
+    [
+      { supportedInterfaces: [{ url, protocolBinding: 'JSONRPC', protocolVersion: '' }] },
+      [`${url} JSONRPC 1.0`],
+    ],
+    [
+      {
+        protocolVersion: '0.3',
+        supportedInterfaces: [{ url, protocolBinding: 'JSONRPC', protocolVersion: '' }],
+      },
+      [`${url} JSONRPC 0.3`],
+    ],
     [{ url, protocolVersion: '0.10.1' }, [`${url} JSONRPC 0.10`]],
     [{ url, protocolVersion: '1.0' }, [`${url} JSONRPC 1.0`]],
     [{ url, protocolVersion: 'next' }, [`${url} JSONRPC next`]],

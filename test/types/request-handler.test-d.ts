@@ -76,3 +76,19 @@ test('the result has the input type of the schema', () => {
   })
   expectTypeOf(handler).toEqualTypeOf<RequestHandler<User, DurableTaskManager>>()
 })
+
+test('a card may have fields that are undefined', () => {
+  createRequestHandler({
+    card: {
+      ...card,
+      description: undefined,
+      version: undefined,
+      provider: undefined,
+      capabilities: { streaming: undefined, extensions: undefined },
+      skills: [{ id: 'a', name: 'A', description: 'A', tags: [], examples: undefined }],
+      protocolVersions: undefined,
+      supportedInterfaces: undefined,
+    },
+    execute: () => 'x',
+  })
+})

@@ -13,7 +13,7 @@ import { badStatus } from '../../http/errors.js'
 import { open, readAnswer, request, type Answer, type CallLimits, type HttpCall } from '../../http/request.js'
 import { retryAfterMs } from '../../http/retry.js'
 import type { SelectedInterface } from './interfaces.js'
-import { fieldsOf, parseJson } from '../../http/json.js'
+import { parseJson } from '../../http/json.js'
 import type { CallOptions } from '../message.js'
 import type { Settings } from '../options.js'
 import { eventsOf } from '../../http/sse-reader.js'
@@ -42,6 +42,9 @@ export interface StreamItem {
   /** Size in characters. */
   readonly size: number
 }
+
+/** Media types of JSON in lines, which some agents send instead of events. */
+const LINES = /^application\/(x-)?(ndjson|jsonl|jsonlines|json-seq|stream\+json)\b/i
 
 /** One request, which its responses must belong to. */
 interface Exchange {
@@ -117,7 +120,9 @@ export class Transport {
     const opened = await open(this.#settings, call, options)
     const { response, scope } = opened
     try {
-      if (!response.ok || !/^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')) {
+      const contentType = response.headers.get('content-type') ?? ''
+      const areLines = LINES.test(contentType)
+      if (!response.ok || !(areLines || /^text\/event-stream\b/i.test(contentType))) {
         const answer = await readAnswer(this.#settings, opened)
         const event = codec.decode(this.#resultOf(answer, exchange))
         if (operation === 'SubscribeToTask') requireSameTask(params, event)
@@ -126,10 +131,12 @@ export class Transport {
       }
       const { maxEventBytes, maxDepth } = this.#settings
       const { idleTimeoutMs = Infinity } = options
-      for await (const { data, id } of eventsOf(opened, { maxEventBytes, idleTimeoutMs })) {
+      for await (const { data, id } of eventsOf(opened, { maxEventBytes, idleTimeoutMs }, areLines)) {
         // Some agents end streams as OpenAI does.
         if (data === '' || data === '[DONE]') continue
-        const json = this.#unwrap(parseJson(data, maxDepth), exchange)
+        // The separator of RFC 7464 comes first in the events of some agents.
+        const text = data.startsWith('\u001e') ? data.slice(1) : data
+        const json = this.#unwrap(parseJson(text, maxDepth), exchange)
         const event = codec.decode(json)
         if (operation === 'SubscribeToTask') requireSameTask(params, event)
         yield { event, id, size: data.length }
@@ -234,26 +241,18 @@ export class Transport {
     )
   }
 
-  /** An error that is not one of A2A. Some gateways put their HTTP status into it. */
-  #foreignError(json: object): A2AError {
-    const { code } = fieldsOf(fieldsOf(json)['error'] ?? json)
-    const isStatus = typeof code === 'number' && code >= 400 && code < 600
-    return isStatus
-      ? badStatus(this.selected.agentInterface.url, code, '', textOfError(json))
-      : invalidAnswer('its error is none of A2A')
-  }
-
   /** Returns the content of the envelope, or throws its error. */
   #unwrap(json: unknown, { id, operation, taskId }: Exchange): unknown {
     const isObject = typeof json === 'object' && json !== null
     if (!this.selected.isRpc) {
       if (!isObject || !isRestError(json)) return json
-      throw decodeError(json, { operation, taskId }) ?? this.#foreignError(json)
+      throw decodeError(json, { operation, taskId }) ?? invalidAnswer('its error is none of A2A')
     }
     if (!isObject) throw invalidAnswer('it is no JSON-RPC response')
     if (!isSameId(json, id)) throw invalidAnswer('it is the response to another JSON-RPC request')
     const { error, result } = json as { error?: JsonValue; result?: JsonValue }
-    if (error != null) throw decodeError(error, { operation, taskId }) ?? this.#foreignError({ error })
+    if (error != null)
+      throw decodeError(error, { operation, taskId }) ?? invalidAnswer('its error is none of A2A')
     // The SDK for Python leaves out a result that is null.
     if (result === undefined && operation !== 'DeleteTaskPushNotificationConfig')
       throw invalidAnswer('the JSON-RPC response has neither result nor error')

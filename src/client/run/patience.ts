@@ -1,5 +1,5 @@
 /**
- * How long a run waits for an agent that fails.
+ * Patience of a run with an agent that fails.
  *
  * @module
  */

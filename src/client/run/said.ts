@@ -1,5 +1,5 @@
 /**
- * What an agent says in a stream, for tasks that the agent returns without it.
+ * Status messages of an agent, for tasks that it returns without them.
  *
  * @module
  */

@@ -5,7 +5,7 @@
  */
 import { AbortScope } from '../../http/abort.js'
 import { MAX_DELAY_MS, type Clock } from '../../runtime/clock.js'
-import { open, type HttpCall, type HttpSettings } from '../../http/request.js'
+import { discard, open, type HttpCall, type HttpSettings } from '../../http/request.js'
 import { A2AError } from '../../core/errors.js'
 import type { AgentStatus, RegisteredAgent } from './agent.js'
 import type { ProviderCall } from '../provider.js'
@@ -57,9 +57,7 @@ export function httpHealthCheck(settings: HttpSettings, timeoutMs: number): Heal
       const opened = await open({ ...settings, auth }, call, { signal, timeoutMs })
       const { response, scope } = opened
       scope.dispose()
-      response.body?.cancel().catch(() => {
-        // The connection is already closed.
-      })
+      discard(response)
       return response.ok ? 'online' : 'degraded'
     } catch (error) {
       // A redirect that is not followed has a status.

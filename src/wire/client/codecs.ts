@@ -70,7 +70,8 @@ function namesOf(encoders: Encoders): Operation[] {
 export const same = (request: object): JsonObject => ({ ...request })
 
 /** @throws {A2AError} `INVALID_PARAMS`: an unknown state would not filter. */
-export function requireState(state: TaskState): TaskState {
+export function requireState(given: TaskState | 'cancelled'): TaskState {
+  const state = given === 'cancelled' ? 'canceled' : given
   if (TASK_STATES.includes(state)) return state
   throw invalidParams('state', `must be one of ${TASK_STATES.join(', ')}`)
 }

@@ -55,7 +55,7 @@ export interface ClientRequests extends Omit<
 > {
   SendMessage: SendRequest
   SendStreamingMessage: SendRequest
-  ListTasks: Partial<ListRequest>
+  ListTasks: Partial<Omit<ListRequest, 'state'>> & { readonly state?: TaskState | 'cancelled' }
   SubscribeToTask: Requests['CancelTask']
 }
 

@@ -1,5 +1,5 @@
 /**
- * What agents of A2A 0.3 leave out, though the protocol requires it: the kind of an object, and its id.
+ * Kinds and ids of objects, for agents of A2A 0.3 that leave them out.
  *
  * @module
  */

@@ -54,9 +54,12 @@ describe('a message whose answer says nothing of it', () => {
       () => Response.json({ code: 504, message: 'upstream request timeout' }, { status: 504 }),
     ],
     ['a 500 in the JSON of a gateway', () => Response.json({ code: 14 }, { status: 500 })],
-    ['a 503 in an answer', failure({ code: 503, message: 'reset' })],
   ] as const)('%s', async (_name, answer) => {
     expect(await submissions(answer)).toEqual(['completed', 1])
+  })
+
+  it('is an error at once when the answer is 200, and its error is none of A2A', async () => {
+    expect(await submissions(failure({ code: 503, message: 'reset' }))).toEqual(['error', 1])
   })
 
   it('is not sent again when the agent reports a fault of another agent', async () => {
