@@ -15,8 +15,8 @@ export interface PgPool {
    */
   readonly totalCount: number
   readonly options?: { readonly max?: number | undefined } | undefined
-  query(query: PgQuery): Promise<{ readonly rows: unknown[]; readonly rowCount: number | null }>
-  connect(): Promise<PgClient>
+  /** Calls back as soon as it hands the client over: errors of a client that come before a listener is added end the process. */
+  connect(callback: (error: Error | undefined, client: PgClient | undefined) => void): unknown
 }
 
 /** A statement with its parameters, as `pg` takes it. */
@@ -31,14 +31,14 @@ export interface PgQuery {
 export interface PgClient {
   query(query: string | PgQuery): Promise<{ readonly rows: unknown[]; readonly rowCount: number | null }>
   on(event: 'notification', listener: (message: PgNotification) => void): unknown
-  on(event: 'error', listener: (error: Error) => void): unknown
-  on(event: 'end', listener: () => void): unknown
-  off(event: 'error', listener: (error: Error) => void): unknown
+  on(event: 'error' | 'end', listener: () => void): unknown
+  off(event: 'error' | 'end', listener: () => void): unknown
   release(destroy: boolean): void
 }
 
 /** A notification of PostgreSQL. */
 export interface PgNotification {
+  readonly channel: string
   readonly payload?: string | undefined
 }
 
@@ -47,7 +47,7 @@ export interface PostgresJsStatements {
   unsafe(
     text: string,
     parameters: Parameter[],
-    options: { prepare: boolean },
+    options: { prepare: boolean; onexecute?: (connection: object) => void },
   ): { values(): PromiseLike<readonly unknown[] & { readonly count: number | null }> }
 }
 
