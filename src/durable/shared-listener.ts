@@ -90,6 +90,7 @@ export class SharedListener {
     const session = await opening.session.catch((error: unknown) => {
       // All that wait for it learn of the error. The next that listens tries again.
       if (this.#opening === opening) this.#opening = undefined
+      opening.ending.abort()
       throw error
     })
     await session.add(channel)

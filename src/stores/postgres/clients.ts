@@ -25,6 +25,7 @@ export interface PgQuery {
   text: string
   values: Parameter[]
   rowMode?: 'array'
+  types?: { getTypeParser(): (value: unknown) => unknown }
 }
 
 /** A client checked out of a pool, to listen for notifications or for a transaction. */
@@ -56,9 +57,21 @@ export interface PostgresJsReserved extends PostgresJsStatements {
   release(): void
 }
 
+/** What the application does to a value. */
+export type Change = ((value: never, column?: never) => unknown) | undefined
+
+/** The options of `postgres` that change what statements do and return. */
+interface PostgresJsOptions {
+  readonly max?: number | undefined
+  readonly prepare?: boolean | undefined
+  readonly parsers?: Readonly<Record<number, Change>> | undefined
+  readonly transform?:
+    { readonly value?: { readonly from?: Change }; readonly row?: { readonly from?: Change } } | undefined
+}
+
 /** The used part of the `sql` function of `postgres`. */
 export interface PostgresJsSql extends PostgresJsStatements {
-  readonly options?: { readonly max?: number | undefined } | undefined
+  readonly options?: PostgresJsOptions | undefined
   reserve(): Promise<PostgresJsReserved>
   listen(
     channel: string,
@@ -72,7 +85,7 @@ export interface PgliteTransaction {
   query(
     text: string,
     parameters: Parameter[],
-    options: { rowMode: 'array' },
+    options: { rowMode: 'array'; parsers: Record<number, (text: string) => string> },
   ): Promise<{ rows: unknown[]; affectedRows?: number }>
 }
 

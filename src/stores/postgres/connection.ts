@@ -37,9 +37,12 @@ function pglite(database: PgliteDatabase): Connection {
   }
 }
 
+/** Of texts. Parsers of the application do not apply to what the store selects. */
+const PARSERS = { 25: (text: string): string => text }
+
 function pgliteStatements(database: PgliteTransaction): Statements {
   const query = (text: string, parameters: readonly Parameter[]) =>
-    database.query(text, [...parameters], { rowMode: 'array' })
+    database.query(text, [...parameters], { rowMode: 'array', parsers: PARSERS })
   return {
     async rows(text, parameters) {
       // The statements select only text and null.

@@ -12,6 +12,9 @@ import { checkOut } from './pool-client.js'
 
 const ROLLBACK_MS = 1_000
 
+/** Parsers of the application do not apply to what the store selects. Results in the binary format are bytes. */
+const TYPES = { getTypeParser: () => String }
+
 type Use = <T>(work: (client: PgClient) => Promise<T>) => Promise<T>
 
 export class PgConnection implements Connection {
@@ -76,13 +79,19 @@ export class PgConnection implements Connection {
   #statementsOf(use: Use): Statements {
     return {
       rows: async (text, parameters) => {
-        const query = { name: this.#nameOf(text), text, values: [...parameters], rowMode: 'array' as const }
+        const query = {
+          name: this.#nameOf(text),
+          text,
+          values: [...parameters],
+          rowMode: 'array' as const,
+          types: TYPES,
+        }
         const { rows } = await use((client) => client.query(query))
         // The statements select only text and null.
         return rows as readonly Row[]
       },
       count: async (text, parameters) => {
-        const query = { name: this.#nameOf(text), text, values: [...parameters] }
+        const query = { name: this.#nameOf(text), text, values: [...parameters], types: TYPES }
         return (await use((client) => client.query(query))).rowCount ?? 0
       },
     }

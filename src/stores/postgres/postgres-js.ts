@@ -4,7 +4,7 @@
  * @module
  */
 import { keepAliveClock } from '../../runtime/clock.js'
-import type { Parameter, PostgresJsReserved, PostgresJsSql, PostgresJsStatements } from './clients.js'
+import type { Change, Parameter, PostgresJsReserved, PostgresJsSql, PostgresJsStatements } from './clients.js'
 import { isDisconnected } from './errors.js'
 import type { Connection, Row, Statements, TransactionWork } from './statements.js'
 
@@ -16,7 +16,32 @@ interface Reserved {
   onclose?: ((error: unknown) => void) | undefined
 }
 
-export function postgresJs(sql: PostgresJsSql, prepare: boolean): Connection {
+/** The number of the type `text`, which all statements select. */
+const TEXT = 25
+
+/** @throws {TypeError} when the client is set to change the texts that statements return. Names of columns are not used. */
+function requireTexts({ options }: PostgresJsSql): void {
+  const { transform, parsers } = options ?? {}
+  const change = (by: Change, value: unknown): unknown =>
+    // The driver calls it with the values of all columns.
+    by === undefined ? value : by(value as never, { name: 'text', type: TEXT } as never)
+  try {
+    const text = change(transform?.value?.from, change(parsers?.[TEXT], 'text'))
+    const row = change(transform?.row?.from, [text])
+    if (Array.isArray(row) && row[0] === 'text') return
+  } catch {
+    // Refused as another value is.
+  }
+  throw new TypeError(
+    'The options "transform" and "types" of the client of "postgres" change the texts that statements return: ' +
+      'pass a client that leaves them as they are',
+  )
+}
+
+export function postgresJs(sql: PostgresJsSql, isPrepared: boolean): Connection {
+  requireTexts(sql)
+  // An application that says so of its client, says so of all statements.
+  const prepare = isPrepared && sql.options?.prepare !== false
   return {
     ...postgresJsStatements(sql, prepare),
     transaction: (work) => transactionOf(sql, prepare, work),
