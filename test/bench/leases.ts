@@ -9,6 +9,7 @@ import type * as Server from 'a2a-tasks/server'
 import type { TaskStore } from 'a2a-tasks/durable'
 import { Pool } from 'pg'
 import { startPostgres } from '../support/postgres-server.js'
+import { slowPool } from '../support/slow-pool.js'
 import type { Build } from './build.js'
 import { loadDurable } from './durable-stores.js'
 import { formatNs, type Row } from './report.js'
@@ -29,7 +30,7 @@ async function longestRenewal(build: Build, connectionString: string, clients: n
   const { createRequestHandler } = (await import(file('server/index.js'))) as typeof Server
   const { DurableTaskManager } = await loadDurable(build)
   const pool = new Pool({ connectionString, max: CONNECTIONS })
-  const slow = slowed(pool)
+  const slow = slowPool(pool)
   const store = postgresStore(slow, { schema: `leases_${clients}` })
   await store.migrate()
   const renewals: number[] = []
@@ -81,19 +82,6 @@ function timed(store: TaskStore, renewals: number[]): TaskStore {
       }
     },
   })
-}
-
-/** A client whose counts take 400 ms on the server. */
-function slowed(pool: Pool): Postgres.PgPool {
-  return {
-    ...{ totalCount: 0, options: pool.options, connect: () => pool.connect() },
-    query: ({ text, ...query }) =>
-      pool.query({
-        ...query,
-        name: undefined,
-        text: text.replace('count(*)::text FROM ', 'count(*)::text FROM (SELECT pg_sleep(0.4)) AS slow, '),
-      }),
-  }
 }
 
 async function leasesUnderLoad(build: Build): Promise<Row[]> {

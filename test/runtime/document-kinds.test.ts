@@ -64,7 +64,7 @@ function othersIn(text: string): string[] {
 
 function kindsGivenTo({ expression, arguments: given }: ts.CallExpression): string[] {
   const name = ts.isPropertyAccessExpression(expression) ? expression.name.text : expression.getText()
-  // Of the function with this name in the core, and of the method.
+  // Of the function with this name, and of the method.
   const at = name === 'allDocuments' && ts.isIdentifier(expression) ? 1 : READERS[name]
   if (at !== undefined) {
     const isOther = name === 'open' && expression.getText() !== 'StoredDocument.open'

@@ -15,8 +15,8 @@ export interface PgPool {
    */
   readonly totalCount: number
   readonly options?: { readonly max?: number | undefined } | undefined
-  query(query: PgQuery): Promise<{ readonly rows: unknown[]; readonly rowCount: number | null }>
-  connect(): Promise<PgClient>
+  /** Calls back as soon as it hands the client over: errors of a client that come before a listener is added end the process. */
+  connect(callback: (error: Error | undefined, client: PgClient | undefined) => void): unknown
 }
 
 /** A statement with its parameters, as `pg` takes it. */
@@ -25,20 +25,21 @@ export interface PgQuery {
   text: string
   values: Parameter[]
   rowMode?: 'array'
+  types?: { getTypeParser(): (value: unknown) => unknown }
 }
 
 /** A client checked out of a pool, to listen for notifications or for a transaction. */
 export interface PgClient {
   query(query: string | PgQuery): Promise<{ readonly rows: unknown[]; readonly rowCount: number | null }>
   on(event: 'notification', listener: (message: PgNotification) => void): unknown
-  on(event: 'error', listener: (error: Error) => void): unknown
-  on(event: 'end', listener: () => void): unknown
-  off(event: 'error', listener: (error: Error) => void): unknown
+  on(event: 'error' | 'end', listener: () => void): unknown
+  off(event: 'error' | 'end', listener: () => void): unknown
   release(destroy: boolean): void
 }
 
 /** A notification of PostgreSQL. */
 export interface PgNotification {
+  readonly channel: string
   readonly payload?: string | undefined
 }
 
@@ -47,7 +48,7 @@ export interface PostgresJsStatements {
   unsafe(
     text: string,
     parameters: Parameter[],
-    options: { prepare: boolean },
+    options: { prepare: boolean; onexecute?: (connection: object) => void },
   ): { values(): PromiseLike<readonly unknown[] & { readonly count: number | null }> }
 }
 
@@ -56,9 +57,21 @@ export interface PostgresJsReserved extends PostgresJsStatements {
   release(): void
 }
 
+/** What the application does to a value. */
+export type Change = ((value: never, column?: never) => unknown) | undefined
+
+/** The options of `postgres` that change what statements do and return. */
+interface PostgresJsOptions {
+  readonly max?: number | undefined
+  readonly prepare?: boolean | undefined
+  readonly parsers?: Readonly<Record<number, Change>> | undefined
+  readonly transform?:
+    { readonly value?: { readonly from?: Change }; readonly row?: { readonly from?: Change } } | undefined
+}
+
 /** The used part of the `sql` function of `postgres`. */
 export interface PostgresJsSql extends PostgresJsStatements {
-  readonly options?: { readonly max?: number | undefined } | undefined
+  readonly options?: PostgresJsOptions | undefined
   reserve(): Promise<PostgresJsReserved>
   listen(
     channel: string,
@@ -72,7 +85,7 @@ export interface PgliteTransaction {
   query(
     text: string,
     parameters: Parameter[],
-    options: { rowMode: 'array' },
+    options: { rowMode: 'array'; parsers: Record<number, (text: string) => string> },
   ): Promise<{ rows: unknown[]; affectedRows?: number }>
 }
 

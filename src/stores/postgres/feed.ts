@@ -10,7 +10,7 @@
 import type { StoreFeed, StoreFeedEntry, StoreFeedPage } from '../../durable/feed/store-feed.js'
 import type { TaskEvent } from '../../core/events.js'
 import type { Parameter } from './clients.js'
-import type { Row } from './connection.js'
+import type { Row } from './statements.js'
 import { fromColumn, fromJson } from './text.js'
 
 /** Statements of `migrate` that start or end the feed; none for `undefined`. `s` is the quoted schema name. */

@@ -5,7 +5,7 @@
  */
 import { toHints } from '../../durable/hint-text.js'
 import type { Hint, StoreHints } from '../../durable/task-store.js'
-import type { Connection } from './connection.js'
+import type { Connection } from './statements.js'
 import { toArray } from './text.js'
 
 /** In bytes. PostgreSQL accepts payloads of less than 8,000. */
@@ -24,14 +24,15 @@ export function hintsOf(
       const payloads = payloadsOf(hints)
       if (payloads.length > 0) await notify(text, toArray(payloads))
     },
-    listen: (onHint, onGap) =>
-      listener.listen(
-        channel,
-        (payload) => {
-          for (const hint of toHints(payload)) onHint(hint)
-        },
-        onGap,
-      ),
+    async listen(onHint, onGap, signal) {
+      const onPayload = (payload: string): void => {
+        for (const hint of toHints(payload)) onHint(hint)
+      }
+      const stop = await listener.listen(channel, onPayload, onGap, signal)
+      return async () => {
+        await stop()
+      }
+    },
   }
 }
 

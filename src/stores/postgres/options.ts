@@ -21,7 +21,7 @@ export interface PostgresStoreOptions {
    */
   readonly prepare?: boolean | undefined
   /**
-   * The client that listens for hints. LISTEN occupies one connection while a task is followed. `false` disables hints, and
+   * The client that listens for hints. LISTEN occupies one connection while tasks are followed, for all stores of the process over this client. `false` disables hints, and
    * managers only poll. Default is the client of the store, which then must not be a `Pool` of one connection.
    */
   readonly listen?: PostgresClient | false | undefined

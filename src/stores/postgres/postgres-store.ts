@@ -27,7 +27,8 @@ import type { DocumentCursor, TaskDocument } from '../../core/managers.js'
 import type { CallQueue, StoreOperation } from '../../durable/call-queue.js'
 import type { Parameter, PostgresClient } from './clients.js'
 import { commitStatement, keyOf, whyNotCommitted } from './commits.js'
-import { connectionOf, type Connection, type Row } from './connection.js'
+import { connectionOf } from './connection.js'
+import type { Connection, Row } from './statements.js'
 import { documentStatements, type DocumentStatements } from './document-statements.js'
 import { toStoreError, isStale } from './errors.js'
 import { feedSetUp, PostgresFeed } from './feed.js'
@@ -59,7 +60,8 @@ export interface PostgresStore extends TaskStore {
  * - Pass your own client: a `Pool` of `pg`, the `sql` of `postgres`, or a `PGlite`. The store does not close it.
  * - Listen to the `error` event of a `Pool` of `pg`. It reports idle connections that break, as when the server restarts.
  *   Without a listener it ends the process.
- * - While a task is followed, hints occupy one connection of a `Pool`.
+ * - While a task is followed, hints occupy one connection of a `Pool`, however many stores of the process share it.
+ * - Calls that wait longer than 4 s for a connection of a `Pool` are refused, and managers repeat them.
  * - Renewals of leases do not wait behind requests: the store keeps one connection of the client free for them, and one for
  *   changes. A client with one connection, as a `PGlite` has, makes one call at a time, renewals first and then changes. The
  *   store cannot hold back what your application sends over the same client.

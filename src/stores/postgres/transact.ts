@@ -5,7 +5,7 @@
  */
 import type { CommitResult, Transaction, TransactionResult } from '../../durable/task-store.js'
 import { commitStatement, whyNotCommitted } from './commits.js'
-import type { Connection, Statements } from './connection.js'
+import type { Connection, Statements } from './statements.js'
 import { isAborted, isDisconnected, isRefused, isStale } from './errors.js'
 import type { TaskStatements } from './task-statements.js'
 

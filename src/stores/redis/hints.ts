@@ -15,17 +15,11 @@ export function redisHints(connection: Connection, channel: string): StoreHints 
       await connection.command('publish', [channel, JSON.stringify(pairs)])
     },
     async listen(onHint, onGap, signal) {
-      // Messages in flight arrive even after the connection is closed.
-      let isListening = true
       const onMessage = (message: string): void => {
-        for (const hint of toHints(message)) if (isListening) onHint(hint)
+        for (const hint of toHints(message)) onHint(hint)
       }
-      const onReconnect = (): void => {
-        if (isListening) onGap()
-      }
-      const stop = await connection.listen(channel, onMessage, onReconnect, signal)
+      const stop = await connection.listener.listen(channel, { onMessage, onGap }, signal)
       return () => {
-        isListening = false
         stop()
         return Promise.resolve()
       }

@@ -79,7 +79,7 @@ export interface RedisStore extends TaskStore {
  * Opens a store in Redis (tested with 7.0). Call `migrate()` before its other methods.
  *
  * - Pass your own client of `ioredis` or `redis`. You connect and close it. Hints use a second connection, a duplicate of the
- *   client.
+ *   client, which all stores of the process over this client share.
  * - Listen to the client's `error` event. Without a listener, a client of `redis` ends the process when its connection
  *   breaks, although it would reconnect.
  *
@@ -103,6 +103,7 @@ export interface RedisStore extends TaskStore {
  *
  * All keys share one hash tag. Redis Cluster works through a client that treats it as a single node, and keeps the whole store
  * on one shard.
+ * `keyPrefix` of the client comes before all keys and channels. Clients of several nodes are refused.
  *
  * Methods reject with `STORE_FAILED` when an operator has to act: the store is not set up, a later release has set it up, or
  * the connection's user lacks a permission. They reject with the driver's error in all other cases.
@@ -114,7 +115,7 @@ export interface RedisStore extends TaskStore {
  * const store = redisStore(client)
  * await store.migrate()
  * const tasks = new DurableTaskManager({ store })
- * @throws {TypeError} for a client of another package, and for an option that is unknown or has the wrong type.
+ * @throws {TypeError} for a client of another package or of several nodes, and for an option that is unknown or has the wrong type.
  */
 export function redisStore(
   client: IoRedisClient | NodeRedisClient,
@@ -168,9 +169,9 @@ class Store implements RedisStore {
     now: () => string,
     feedSize: number | undefined,
   ) {
-    this.hints = redisHints(connection, `${root}:hints`)
+    this.hints = redisHints(connection, `${connection.channelPrefix}${root}:hints`)
     this.#connection = connection
-    this.#scripts = new Scripts(connection, root)
+    this.#scripts = new Scripts(connection, connection.keyPrefix + root)
     this.#queue = queue
     this.#now = now
     this.#feedSize = feedSize

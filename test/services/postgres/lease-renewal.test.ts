@@ -4,8 +4,9 @@ import postgres from 'postgres'
 import { describe, expect, it } from 'vitest'
 import { DurableTaskManager } from 'a2a-tasks/durable'
 import { createRequestHandler } from 'a2a-tasks/server'
-import { postgresStore, type PgPool, type PostgresJsSql } from 'a2a-tasks/stores/postgres'
+import { postgresStore, type PostgresJsSql } from 'a2a-tasks/stores/postgres'
 import { sleep } from '../../../src/runtime/timers.js'
+import { slowed, slowPool } from '../../support/slow-pool.js'
 import { whenPostgres } from '../../support/postgres-server.js'
 import { serverForTests, type OpenedClient } from './support/drivers.js'
 
@@ -70,20 +71,9 @@ whenPostgres('leases over a real server', () => {
 
 type Opened = Pick<OpenedClient, 'client' | 'end'>
 
-/** The statement, which takes 400 ms on the server if it counts tasks. */
-function slowed(text: string): string {
-  return text.replace('count(*)::text FROM ', 'count(*)::text FROM (SELECT pg_sleep(0.4)) AS slow, ')
-}
-
 function openPg(url: string): Opened {
   const pool = new pg.Pool({ connectionString: url, max: CONNECTIONS })
-  const client: PgPool = {
-    totalCount: 0,
-    options: pool.options,
-    query: ({ text, ...query }) => pool.query({ ...query, name: undefined, text: slowed(text) }),
-    connect: () => pool.connect(),
-  }
-  return { client, end: () => pool.end() }
+  return { client: slowPool(pool), end: () => pool.end() }
 }
 
 function openPostgresJs(url: string): Opened {

@@ -1,7 +1,7 @@
 /** Behaviour that needs a real server: broken connections and deadlocks. */
 import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { postgresStore, type Parameter, type PgPool, type PostgresStore } from 'a2a-tasks/stores/postgres'
+import { postgresStore, type PgClient, type PgPool, type PostgresStore } from 'a2a-tasks/stores/postgres'
 import type { Hint, TaskKey } from 'a2a-tasks/durable'
 import { whenPostgres } from '../../support/postgres-server.js'
 import { DRIVERS, poolOf, serverForTests } from './support/drivers.js'
@@ -223,14 +223,13 @@ function ignore(): void {
 
 /** A store whose statements are part of a transaction. */
 function storeOf(client: pg.PoolClient, schema: string): PostgresStore {
-  const one: PgPool = {
-    totalCount: 1,
-    query: async (query) => {
-      const { rows, rowCount } = await client.query<unknown[], Parameter[]>(query)
-      return { rows, rowCount }
-    },
-    connect: () => Promise.reject(new Error('It has no other clients')),
+  const inside: PgClient = {
+    query: (query) => client.query(query),
+    on: () => undefined,
+    off: () => undefined,
+    release: () => undefined,
   }
+  const one: PgPool = { totalCount: 1, connect: (callback) => callback(undefined, inside) }
   return postgresStore(one, { schema, listen: false })
 }
 

@@ -2,7 +2,7 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { DurableTaskManager } from 'a2a-tasks/durable'
-import { postgresStore, type Parameter, type PgQuery, type PostgresClient } from 'a2a-tasks/stores/postgres'
+import { postgresStore, type Parameter, type PgClient, type PostgresClient } from 'a2a-tasks/stores/postgres'
 import { ManualClock } from 'a2a-tasks/testing'
 import { turn } from '../../durable/support/durable.js'
 import { worker } from '../../durable/support/leased.js'
@@ -68,11 +68,19 @@ const CLIENTS: readonly Client[] = [
     over: (driver) => ({
       totalCount: 0,
       options: { max: 3 },
-      query: async ({ text, values }: PgQuery) => {
-        const { rows, affectedRows = 0 } = await driver.query(text, values)
-        return { rows, rowCount: affectedRows }
+      connect: (callback) => {
+        const client: PgClient = {
+          query: async (query) => {
+            const { text, values } = typeof query === 'string' ? { text: query, values: [] } : query
+            const { rows, affectedRows = 0 } = await driver.query(text, values)
+            return { rows, rowCount: affectedRows }
+          },
+          on: () => undefined,
+          off: () => undefined,
+          release: () => undefined,
+        }
+        callback(undefined, client)
       },
-      connect: () => Promise.reject(new Error('There are no clients')),
     }),
   },
   {

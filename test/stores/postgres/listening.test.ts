@@ -25,10 +25,9 @@ it('stops at once while it waits for a connection, and gives back the one that c
   const clients = [Promise.resolve(first), once(server, 'back').then(() => late)]
   const pool: PgPool = {
     totalCount: 1,
-    query: () => Promise.resolve({ rows: [], rowCount: 0 }),
-    connect: () => {
+    connect: (callback) => {
       if (clients.length === 1) server.emit('asked')
-      return clients.shift() ?? Promise.reject(new Error('There are no more'))
+      void clients.shift()?.then((client) => callback(undefined, client))
     },
   }
   const hints: unknown[] = []
@@ -41,7 +40,7 @@ it('stops at once while it waits for a connection, and gives back the one that c
   await stop?.()
   server.emit('back')
   await expect.poll(() => late.isReleased).toBe(true)
-  late.emit('notification', { payload: '[["a",1]]' })
+  late.emit('notification', { channel: 'a2a_tasks_hints', payload: '[["a",1]]' })
   expect(hints).toEqual([])
 })
 

@@ -1,5 +1,6 @@
 /** Options of the PostgreSQL store, without a database. */
 import pg from 'pg'
+import postgres from 'postgres'
 import { describe, expect, it } from 'vitest'
 import { postgresStore, type PostgresClient, type PostgresStoreOptions } from 'a2a-tasks/stores/postgres'
 
@@ -48,6 +49,21 @@ describe('postgresStore', () => {
 
   it.each(['a', 'pgtasks', 'information_schema_of_mine', 'a'.repeat(50)])('takes the schema %j', (schema) => {
     expect(() => postgresStore(pool, { schema })).not.toThrow()
+  })
+
+  it.each<object>([
+    { transform: { value: { from: () => 'other' } } },
+    { transform: { row: { from: (row: unknown[]) => ({ first: row[0] }) } } },
+    {
+      types: {
+        upper: { to: 25, from: [25], parse: (text: string) => text.toUpperCase(), serialize: String },
+      },
+    },
+  ])('refuses a client of "postgres" that changes results: %o', (options) => {
+    const open = () => postgresStore(postgres(options))
+    expect(open).toThrow(TypeError)
+    expect(open).toThrow('pass a client that leaves them as they are')
+    expect(() => postgresStore(postgres({ transform: postgres.camel }))).not.toThrow()
   })
 
   it('refuses a pool whose only connection would be the one that listens', () => {

@@ -1,0 +1,138 @@
+/**
+ * Statements and transactions over `postgres`.
+ *
+ * @module
+ */
+import { keepAliveClock } from '../../runtime/clock.js'
+import type { Change, Parameter, PostgresJsReserved, PostgresJsSql, PostgresJsStatements } from './clients.js'
+import { isDisconnected } from './errors.js'
+import type { Connection, Row, Statements, TransactionWork } from './statements.js'
+
+/** How long a call may wait for a connection, in ms. Managers try again, for their `storeRetryMs`. */
+const MAX_WAIT_MS = 4_000
+
+/** The connection of the driver, which calls back when it is closed. `sql.begin` of the driver uses the same. */
+interface Reserved {
+  onclose?: ((error: unknown) => void) | undefined
+}
+
+/** The number of the type `text`, which all statements select. */
+const TEXT = 25
+
+/** @throws {TypeError} when the client is set to change the texts that statements return. Names of columns are not used. */
+function requireTexts({ options }: PostgresJsSql): void {
+  const { transform, parsers } = options ?? {}
+  const change = (by: Change, value: unknown): unknown =>
+    // The driver calls it with the values of all columns.
+    by === undefined ? value : by(value as never, { name: 'text', type: TEXT } as never)
+  try {
+    const text = change(transform?.value?.from, change(parsers?.[TEXT], 'text'))
+    const row = change(transform?.row?.from, [text])
+    if (Array.isArray(row) && row[0] === 'text') return
+  } catch {
+    // Refused as another value is.
+  }
+  throw new TypeError(
+    'The options "transform" and "types" of the client of "postgres" change the texts that statements return: ' +
+      'pass a client that leaves them as they are',
+  )
+}
+
+export function postgresJs(sql: PostgresJsSql, isPrepared: boolean): Connection {
+  requireTexts(sql)
+  // An application that says so of its client, says so of all statements.
+  const prepare = isPrepared && sql.options?.prepare !== false
+  return {
+    ...postgresJsStatements(sql, prepare),
+    transaction: (work) => transactionOf(sql, prepare, work),
+    async listen(channel, onPayload, onGap) {
+      let isFirst = true
+      // The driver subscribes again by itself and calls this each time.
+      const listening = await sql.listen(channel, onPayload, () => {
+        if (!isFirst) onGap()
+        isFirst = false
+      })
+      return () => listening.unlisten()
+    },
+  }
+}
+
+function postgresJsStatements(sql: PostgresJsStatements, prepare: boolean): Statements {
+  // Values by position, because the client may be configured to rename columns.
+  const query = (text: string, parameters: readonly Parameter[]) =>
+    sql.unsafe(text, [...parameters], { prepare }).values()
+  return {
+    async rows(text, parameters) {
+      // The statements select only text and null.
+      return (await query(text, parameters)) as readonly unknown[] as readonly Row[]
+    },
+    async count(text, parameters) {
+      return (await query(text, parameters)).count ?? 0
+    },
+  }
+}
+
+/**
+ * Runs `work` in a transaction. The driver takes a connection that is closed back by itself. Any use of it afterwards ends the
+ * process, also in `sql.begin`, or goes to a new connection, outside of the transaction: it is refused here.
+ */
+async function transactionOf(sql: PostgresJsSql, prepare: boolean, work: TransactionWork): Promise<void> {
+  const own = await reserve(sql)
+  const closed: { error?: unknown } = {}
+  const guarded = guard(own, () => {
+    if ('error' in closed) throw closed.error
+  })
+  const call = async (text: string, onexecute?: (connection: Reserved) => void): Promise<unknown> =>
+    await guarded.unsafe(text, [], { prepare: false, ...(onexecute && { onexecute }) }).values()
+  try {
+    await call('BEGIN', (connection) => {
+      connection.onclose = (error) => (closed.error = error)
+    })
+    await work(guarded, postgresJsStatements(guarded, prepare))
+    await call('COMMIT')
+  } catch (error) {
+    if ('error' in closed || isDisconnected(error)) throw error
+    await call('ROLLBACK')
+    own.release()
+    throw error
+  }
+  own.release()
+}
+
+/** @throws {Error} as a rejection, naming the remedy, when no connection is free in time. */
+async function reserve(sql: PostgresJsSql): Promise<PostgresJsReserved> {
+  const reserving = sql.reserve()
+  let cancel = (): void => undefined
+  const late = new Promise<undefined>((resolve) => {
+    cancel = keepAliveClock.schedule(() => resolve(undefined), MAX_WAIT_MS)
+  })
+  const own = await Promise.race([reserving, late]).finally(() => cancel())
+  if (own !== undefined) return own
+  reserving.then(
+    (unused) => unused.release(),
+    () => undefined,
+  )
+  throw new Error(
+    `No connection of "postgres" was free within ${MAX_WAIT_MS} ms: raise its option "max", ` +
+      'or release the connections that your application has reserved, and see that the database can be reached',
+  )
+}
+
+/** The same client, whose every use calls `requireOpen` first. */
+function guard(own: PostgresJsReserved, requireOpen: () => void): PostgresJsReserved {
+  return new Proxy(own, {
+    apply(target, self, given: unknown[]): unknown {
+      requireOpen()
+      // The driver's client is a function. The types have only what the store uses.
+      return Reflect.apply(target as never, self, given)
+    },
+    get(target, name): unknown {
+      const member: unknown = Reflect.get(target, name)
+      if (typeof member !== 'function') return member
+      return (...given: unknown[]): unknown => {
+        requireOpen()
+        return Reflect.apply(member, target, given)
+      }
+    },
+  })
+}

@@ -1,0 +1,77 @@
+/** The store over clients whose options change what statements reach, or how results come. */
+import pg from 'pg'
+import postgres from 'postgres'
+import { describe, it } from 'vitest'
+import { postgresStore, type PostgresClient } from 'a2a-tasks/stores/postgres'
+import { testTaskStore } from 'a2a-tasks/testing'
+import { skipWithoutPostgres, whenPostgres } from '../../support/postgres-server.js'
+import { serverForTests } from './support/drivers.js'
+
+it('PostgreSQL is installed', (context) => skipWithoutPostgres(context))
+
+type Open = (url: string) => { readonly client: PostgresClient; readonly end: () => Promise<void> }
+
+function byPg(config: pg.PoolConfig): Open {
+  return (connectionString) => {
+    const pool = new pg.Pool({ connectionString, max: 4, ...config }).on('error', () => undefined)
+    return { client: pool, end: () => pool.end() }
+  }
+}
+
+function byPostgres(options: object): Open {
+  return (url) => {
+    const sql = postgres(url, { max: 4, onnotice: () => undefined, ...options })
+    return { client: sql, end: () => sql.end({ timeout: 1 }) }
+  }
+}
+
+const broken = (): unknown => ({ broken: true })
+const other = { from: [16, 20, 21, 23, 114, 1114, 1184, 3802], to: 20, parse: broken, serialize: String }
+
+const CLIENTS: readonly [name: string, open: Open][] = [
+  ['pg with parsers of types', byPg({ types: { getTypeParser: () => broken } })],
+  ['pg with binary results', byPg({ binary: true } as pg.PoolConfig)],
+  ['pg with a search_path', byPg({ options: '-c search_path=pg_temp' })],
+  [
+    'pg with other formats',
+    byPg({ options: '-c DateStyle=German -c bytea_output=escape -c timezone=Asia/Tokyo' }),
+  ],
+  ['postgres with parsers of types', byPostgres({ types: { other } })],
+  ['postgres with names in camel case', byPostgres({ transform: postgres.camel })],
+  ['postgres without prepared statements', byPostgres({ prepare: false, fetch_types: false })],
+]
+
+whenPostgres('postgresStore', () => {
+  const server = serverForTests()
+  let stores = 0
+
+  describe.each(CLIENTS)('over %s', (_, open) => {
+    let tests = 0
+    testTaskStore({
+      test: (name, run) => {
+        // The whole suite runs over clients without options.
+        if ((tests += 1) % 8 === 0) it(name, run)
+      },
+      create: async (given) => {
+        stores += 1
+        const options = { ...given, schema: `options_${stores}` }
+        const opened: ReturnType<Open>[] = []
+        const another = () => {
+          const one = open(server().url)
+          opened.push(one)
+          return postgresStore(one.client, options)
+        }
+        const store = another()
+        await store.migrate()
+        return {
+          store,
+          reopen: () => Promise.resolve(another()),
+          close: async () => {
+            await Promise.all(opened.map(({ end }) => end()))
+          },
+        }
+      },
+      supports: { hints: true, reopen: true, feed: true },
+    })
+  })
+})
