@@ -366,6 +366,13 @@ export interface LeasedTasks<S extends string = TaskState> extends SyncTasks<S> 
    */
   send(seen: TaskSnapshot<S>, leaseId: string, message: MessageInput): Promise<boolean>
   /**
+   * Requires that no other process can have the task: a lease that was not renewed for as long as it lasts is renewed now.
+   *
+   * @returns `undefined` at once for a lease that is not that old. Rejects with the reason of {@link LeasedTasksListener.onLost}
+   *   if another process has acquired the task.
+   */
+  requireLease(taskId: string): Promise<void> | undefined
+  /**
    * Resolves when every change that this process has made to the task is stored, or was dropped because another caller has
    * ended the task. Resolves for a task that this process never held. Rejects with the reason of
    * {@link LeasedTasksListener.onLost} when the task is or was lost, until it is released or held again. The reasons of the

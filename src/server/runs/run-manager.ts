@@ -301,6 +301,7 @@ export class RunManager<P extends Principal> {
     const { run } = active
     if (active.task === undefined) this.#hold(active, run.propose())
     await this.#scheduler.stored(run.taskId)
+    await this.#scheduler.tasks.requireLease?.(run.taskId)
     if (run.abortReason !== undefined) throw run.abortReason
   }
 
