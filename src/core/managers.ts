@@ -366,10 +366,7 @@ export interface LeasedTasks<S extends string = TaskState> extends SyncTasks<S> 
    */
   send(seen: TaskSnapshot<S>, leaseId: string, message: MessageInput): Promise<boolean>
   /**
-   * Requires that no other process can have the task: a lease that was not renewed for as long as it lasts is renewed now.
-   *
-   * @returns `undefined` at once for a lease that is not that old. Rejects with the reason of {@link LeasedTasksListener.onLost}
-   *   if another process has acquired the task.
+   * Renews a lease that is so old that it may have expired. Rejects with the reason if another process has the task by now.
    */
   requireLease(taskId: string): Promise<void> | undefined
   /**

@@ -232,6 +232,8 @@ export class RunManager<P extends Principal> {
       },
       onTask,
       deadlineOf: () => active.task && registry.deadlines.of(active.task),
+      endIfLate: () =>
+        active.task && registry.deadlines.check(active.task) ? active.run.abortReason : undefined,
       queues: registry.queues,
       assigned: (id, next) => scheduler.assigned(id, next),
       onStep: (step) => this.#observers.onStep(step),
