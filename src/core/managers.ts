@@ -366,6 +366,10 @@ export interface LeasedTasks<S extends string = TaskState> extends SyncTasks<S> 
    */
   send(seen: TaskSnapshot<S>, leaseId: string, message: MessageInput): Promise<boolean>
   /**
+   * Renews a lease that is so old that it may have expired. Rejects with the reason if another process has the task by now.
+   */
+  requireLease(taskId: string): Promise<void> | undefined
+  /**
    * Resolves when every change that this process has made to the task is stored, or was dropped because another caller has
    * ended the task. Resolves for a task that this process never held. Rejects with the reason of
    * {@link LeasedTasksListener.onLost} when the task is or was lost, until it is released or held again. The reasons of the

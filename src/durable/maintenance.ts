@@ -132,7 +132,8 @@ export class Maintenance<S extends string> {
     const orphans = (stuck: number): Promise<readonly Orphan[]> =>
       storeClient.call('orphans', () => settings.store.orphans(BATCH + stuck))
     await this.#eachBatch(orphans, async (orphan) => {
-      return await this.#recoverOne(orphan).catch((error: unknown) => this.#postpone(orphan, error))
+      const id = randomId()
+      return await this.#recoverOne(orphan, id).catch((error: unknown) => this.#postpone(orphan, id, error))
     })
   }
 
@@ -157,8 +158,11 @@ export class Maintenance<S extends string> {
     }
   }
 
-  /** @returns `false` when the task is left to another process, and stays in the result. */
-  async #recoverOne({ key, leaseId, note: stored }: Orphan): Promise<boolean> {
+  /**
+   * @param id - The id of the new lease.
+   * @returns `false` when the task is left to another process, and stays in the result.
+   */
+  async #recoverOne({ key, leaseId, note: stored }: Orphan, id: string): Promise<boolean> {
     const { settings, cache, storeClient } = this.#context
     const { store, leaseMs, maxRestarts } = settings
     const left = fromStoredNote(stored)
@@ -176,7 +180,7 @@ export class Maintenance<S extends string> {
       // A holder in another process may have room.
       if (isRestarted && holder === undefined) return false
       const restarted = isRestarted ? restartedNote(cached, note) : note
-      const lease = { id: randomId(), ttlMs: leaseMs, note: toStoredNote(restarted) }
+      const lease = { id, ttlMs: leaseMs, note: toStoredNote(restarted) }
       const grant = await storeClient.call('acquire', () => store.acquire(key, lease))
       // The holder has renewed its lease, or another process was faster.
       if (grant?.leaseId !== lease.id) return true
@@ -191,11 +195,14 @@ export class Maintenance<S extends string> {
     })
   }
 
-  /** Moves a task that cannot be recovered behind the others, which are ordered by the expiry of their leases. */
-  async #postpone({ key, note }: Orphan, error: unknown): Promise<boolean> {
+  /**
+   * Moves a task that cannot be recovered now behind the others, which are ordered by the expiry of their leases. If the attempt
+   * has acquired the lease already, the note is again the one before it: what did not begin is no restart.
+   */
+  async #postpone({ key, note }: Orphan, id: string, error: unknown): Promise<boolean> {
     const { settings, storeClient } = this.#context
     storeClient.report(error)
-    const lease = { id: randomId(), ttlMs: settings.leaseMs, note }
+    const lease = { id, ttlMs: settings.leaseMs, note }
     const acquire = (): Promise<Grant | undefined> => settings.store.acquire(key, lease)
     const grant = await storeClient.call('acquire', acquire).catch(storeClient.report)
     return grant !== undefined

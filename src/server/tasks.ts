@@ -20,6 +20,8 @@ export interface WorkedTasks extends SyncTasks {
   readonly propose?: LeasedTasks['propose']
   readonly confirm?: LeasedTasks['confirm']
   readonly discard?: LeasedTasks['discard']
+  /** Requires the lease of the task, before work that must not be done twice. Only over a shared store. */
+  readonly requireLease?: LeasedTasks['requireLease']
   /** Adds entries to the history of the task's turn. */
   readonly recordHistory?: LeasedTasks['recordHistory']
   /** Does work in a transaction of the store, with its entry in the history. Only over stores that have transactions. */

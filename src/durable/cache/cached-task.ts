@@ -11,7 +11,7 @@ import { isTerminal, type Lifecycle } from '../../core/lifecycle.js'
 import type { Announce } from '../../core/managers.js'
 import type { TaskRecord } from '../../core/task-record.js'
 import type { Task, TaskKey } from '../../core/task.js'
-import { batchOf, copyOf, withChanges } from './change.js'
+import { batchOf, copyOf, failsWith, withChanges } from './change.js'
 import type { Change, Decide, Executed, Origin, Select } from './change.js'
 import { changedTooOften, Conflicts, leaseLost } from './conflicts.js'
 import type { DurableSettings } from '../options.js'
@@ -267,7 +267,7 @@ export class CachedTask<S extends string> {
   #onCommitFailed(batch: readonly Change<S>[], error: unknown): void {
     if (!isRefusal(error)) this.#fail(error)
     else if (batch.length > 1) this.#singleCommits = batch.length
-    else this.#fail(error, (change) => change === batch[0] || this.#creation !== undefined)
+    else this.#fail(error, (change) => failsWith(batch[0], change) || this.#creation !== undefined)
   }
 
   async #send(batch: readonly Change<S>[], leaseId: string | undefined): Promise<TransactionResult> {

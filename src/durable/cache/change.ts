@@ -78,6 +78,11 @@ export function batchOf<S extends string>(
   return pending.slice(0, Math.min(others === -1 ? max : others, max))
 }
 
+/** Whether a change fails with `refused`: it is the same one, or another one of a holder, which loses the task. */
+export function failsWith<S extends string>(refused: Change<S> | undefined, change: Change<S>): boolean {
+  return change === refused || (change.by !== undefined && change.by === refused?.by)
+}
+
 /** Selects a copy of the task. */
 export function copyOf<S extends string>(record: TaskRecord<S>): Task<S> {
   return copyTask(record.task)

@@ -63,6 +63,7 @@ export class LeaseAcquirer<S extends string> {
     // An attempt whose answer was lost may have succeeded. Its own id shows which attempt was granted, and since when.
     const ids: string[] = []
     let since = record.task.generation
+    let grant: Grant | undefined
     try {
       const acquire = (): Promise<Grant | undefined> =>
         storeClient.callWithRetry('acquire', () => {
@@ -70,7 +71,7 @@ export class LeaseAcquirer<S extends string> {
           ids.push(id)
           return store.acquire(key, { id, ttlMs: leaseMs, note: toStoredNote(note) })
         })
-      let grant = await acquire()
+      grant = await acquire()
       if (grant?.leaseId === PARKED && isInterrupted(record.task.state, lifecycle)) {
         // The turn also waits for a time or a signal. The answer does not wait for that.
         await storeClient.callWithRetry('renew', () => store.renew([{ key, id: PARKED }], 0))
@@ -93,7 +94,7 @@ export class LeaseAcquirer<S extends string> {
       const changes = received.filter(({ generation }) => generation > since)
       return handler.onGranted(cached, leaseId, changes)
     } catch (error) {
-      await Promise.all(ids.map((id) => this.#releaseUnused(key, id, since)))
+      await this.#giveBack(cached, grant, ids, since)
       throw error
     } finally {
       this.#received.delete(cached)
@@ -129,6 +130,21 @@ export class LeaseAcquirer<S extends string> {
     const lease = { id: leaseId, ttlMs: 1, note: toStoredNote(replaced) }
     await storeClient.callWithRetry('acquire', () => settings.store.acquire(key, lease))
     return { type: 'elsewhere', leaseId }
+  }
+
+  /** Ends the attempts with these ids. Released, the task of a dead holder would look as if nothing were left to do. */
+  async #giveBack(
+    cached: CachedTask<S>,
+    grant: Grant | undefined,
+    ids: readonly string[],
+    since: number,
+  ): Promise<void> {
+    if (grant?.replaced === undefined) {
+      await Promise.all(ids.map((id) => this.#releaseUnused(cached.key, id, since)))
+      return
+    }
+    const left = fromStoredNote(grant.replaced.note)
+    await this.#putBack(cached, grant.leaseId, left).catch(this.#context.storeClient.report)
   }
 
   /**

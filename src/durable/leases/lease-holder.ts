@@ -4,7 +4,7 @@
  * @module
  */
 import { toAppend, toCreate, toHistory, toMessage, toUpdate } from '../../core/commands.js'
-import { A2AError, endError, invalidParams, taskNotFound } from '../../core/errors.js'
+import { endError, invalidParams, taskNotFound } from '../../core/errors.js'
 import type { ArtifactChanged, HistoryEntry, MessageAdded, TaskEvent } from '../../core/events.js'
 import { copyTask, create, createdEvent } from '../../core/evolve.js'
 import { freezeDeep } from '../../core/json.js'
@@ -26,11 +26,11 @@ import { forwardMessage } from './forward-message.js'
 import { releaseInterrupted } from './interrupted.js'
 import { isSameNote, NO_NOTE, toStoredNote, type LeaseNote } from './lease-note.js'
 import { storeNote } from './store-note.js'
-import { abortEnded, grantOf, hasRoomFor, isLoss, leasedTask } from './leased-task.js'
+import { abortEnded, closing, grantOf, hasRoomFor, isLoss, leasedTask } from './leased-task.js'
 import { LostTasks, namedBy, type LeasedTask } from './leased-task.js'
 import { transact } from './transact.js'
 import { handOver, releaseUnchanged, removeUnchanged } from './hand-over.js'
-import { LeaseRenewal } from './renewal.js'
+import { LeaseRenewal, requireLease } from './renewal.js'
 import { callSafely } from '../../runtime/uncaught.js'
 
 export class LeaseHolder<S extends string> implements LeasedTasks<S> {
@@ -65,7 +65,7 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
     const first = this.#firstNote(note)
     const lease = { id: randomId(), ttlMs: settings.leaseMs, note: toStoredNote(first) }
     const { cached } = cache.create(new TaskRecord(create(created), now), [created], lease, this)
-    this.#hold(cached, lease.id, first)
+    this.#hold(cached, lease.id, first, this.#context.storeClient.now())
     return copyTask(cached.record.task)
   }
 
@@ -108,8 +108,7 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
   recordHistory(taskId: string, entries: readonly HistoryEntry[], change: HistoryChange<S> = {}): void {
     const { settings, decideFor } = this.#context
     const leased = this.#requireChangeable(taskId)
-    const named = namedBy(leased, entries, settings.replica)
-    this.#change(taskId, decideFor(toHistory(named, change, settings)))
+    this.#change(taskId, decideFor(toHistory(namedBy(leased, entries, settings.replica), change, settings)))
     // The work makes progress. A process that recovers the task reads this from the log.
     leased.note = { ...leased.note, restarts: 0 }
     leased.isNamed = true
@@ -157,8 +156,7 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
     const leased = this.#require(taskId)
     if (leased.controller !== undefined) return leased.controller.signal
     // Its own controller: that of the record would keep the task in memory after the release.
-    const controller = new AbortController()
-    leased.controller = controller
+    const controller = (leased.controller = new AbortController())
     abortEnded(leased)
     return controller.signal
   }
@@ -169,10 +167,11 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
     const known = this.#leased.get(taskId)
     if (known !== undefined) return grantOf(known)
     const first = this.#firstNote(note)
+    const startedAt = this.#context.storeClient.now()
     const grant = await this.#acquirer.acquire(taskId, first, {
       onGranted: (cached, leaseId, changes) => {
         this.#requireOpen()
-        const leased = this.#hold(cached, leaseId, first)
+        const leased = this.#hold(cached, leaseId, first, startedAt)
         this.#context.observers.onHeld(cached.record.snapshot(), true)
         if (changes.length > 0) callSafely(() => this.#listener.onNews(cached.tip.snapshot(), changes))
         return grantOf(leased)
@@ -197,6 +196,11 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
     await leased?.cached.settle()
     const reason = leased === undefined ? this.#lost.reasonOf(taskId) : leased.reason
     if (reason !== undefined) throw reason
+  }
+
+  requireLease(taskId: string): Promise<void> | undefined {
+    const leased = this.#requireChangeable(taskId)
+    return requireLease(this.#context, leased, () => this.#onMissed(leased))
   }
 
   setNote(taskId: string, note: JsonValue): void {
@@ -310,7 +314,8 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
 
   #adopt(cached: CachedTask<S>, leaseId: string, note: LeaseNote, isRequested: boolean): LeasedTask<S> {
     const { observers } = this.#context
-    const leased = this.#hold(cached, leaseId, note)
+    // It was acquired some calls ago: the work begins with a renewal.
+    const leased = this.#hold(cached, leaseId, note, -Infinity)
     observers.onHeld(cached.record.snapshot(), isRequested, note.trace)
     // Pending changes of this process are not in the snapshot: `onNews` receives them once they are stored.
     observers.within(note.trace, () => this.#listener.onOrphan(cached.record.snapshot(), note.note))
@@ -328,8 +333,7 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
   }
 
   #requireOpen(): void {
-    if (!this.#isClosed) return
-    throw new A2AError('UNAVAILABLE', 'This process is closing: it takes no tasks', { reason: 'closed' })
+    if (this.#isClosed) throw closing()
   }
 
   #require(taskId: string): LeasedTask<S> {
@@ -358,8 +362,8 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
     if (isLoss(error)) this.#lose(leased, error)
   }
 
-  #hold(cached: CachedTask<S>, leaseId: string, note: LeaseNote): LeasedTask<S> {
-    const leased = leasedTask(cached, leaseId, note)
+  #hold(cached: CachedTask<S>, leaseId: string, note: LeaseNote, renewedAt: number): LeasedTask<S> {
+    const leased = leasedTask(cached, leaseId, note, renewedAt)
     this.#leased.set(cached.key.id, leased)
     this.#lost.delete(cached.key.id)
     cached.uses += 1

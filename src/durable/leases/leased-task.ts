@@ -13,6 +13,8 @@ import type { LeaseNote } from './lease-note.js'
 export interface LeasedTask<S extends string> {
   readonly cached: CachedTask<S>
   readonly leaseId: string
+  /** When the latest call began that has acquired or renewed the lease, by the monotonic clock. */
+  renewedAt: number
   /** The latest note, which may not be stored yet. */
   note: LeaseNote
   /** Set while the note is being stored. */
@@ -32,9 +34,19 @@ export function leasedTask<S extends string>(
   cached: CachedTask<S>,
   leaseId: string,
   note: LeaseNote,
+  renewedAt: number,
 ): LeasedTask<S> {
   const state = { isNamed: false, controller: undefined, changeCount: 0 }
-  return { cached, leaseId, note, ...state, storingNote: undefined, releasing: undefined, reason: undefined }
+  return {
+    cached,
+    leaseId,
+    note,
+    renewedAt,
+    ...state,
+    storingNote: undefined,
+    releasing: undefined,
+    reason: undefined,
+  }
 }
 
 /** Aborts the task's signal with the reason, if the task has ended for one. */
@@ -56,6 +68,10 @@ export function namedBy<S extends string>(
 
 export function grantOf<S extends string>({ cached, leaseId }: LeasedTask<S>): AcquireResult<S> {
   return { type: 'acquired', task: cached.tip.snapshot(), leaseId }
+}
+
+export function closing(): A2AError<'UNAVAILABLE'> {
+  return new A2AError('UNAVAILABLE', 'This process is closing: it takes no tasks', { reason: 'closed' })
 }
 
 const LOSSES: readonly string[] = ['STORE_FAILED', 'LEASE_LOST', 'UNAVAILABLE']

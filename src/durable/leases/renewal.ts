@@ -58,7 +58,33 @@ export class LeaseRenewal<S extends string> {
     if (renewed === undefined) return
     const ids = new Set(renewed)
     for (const leased of all) {
-      if (!ids.has(leased.leaseId)) await this.#onMissed(leased).catch(storeClient.report)
+      if (ids.has(leased.leaseId)) leased.renewedAt = startedAt
+      else await this.#onMissed(leased).catch(storeClient.report)
     }
   }
+}
+
+/**
+ * Renews a lease that is so old that another process may have acquired the task, as after this one was suspended.
+ *
+ * @param onMissed - Called when the task does not have the lease any more.
+ * @returns `undefined` for a lease that is younger. Rejects with the reason if the task was lost.
+ */
+export function requireLease<S extends string>(
+  { storeClient, settings }: DurableContext<S>,
+  leased: LeasedTask<S>,
+  onMissed: () => Promise<void>,
+): Promise<void> | undefined {
+  const { cached, leaseId } = leased
+  const { store, leaseMs } = settings
+  const startedAt = storeClient.now()
+  if (startedAt - leased.renewedAt < leaseMs || !cached.isStored || cached.hasEnded) return undefined
+  const renew = async (): Promise<void> => {
+    const lease = { key: cached.key, id: leaseId }
+    const renewed = await storeClient.callWithRetry('renew', () => store.renew([lease], leaseMs))
+    if (renewed.includes(leaseId)) leased.renewedAt = startedAt
+    else await onMissed()
+    if (leased.reason !== undefined) throw leased.reason
+  }
+  return renew()
 }

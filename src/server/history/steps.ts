@@ -68,6 +68,8 @@ export interface StepHost {
   readonly settle: (label: string) => void
   /** Receives the error that the step of this name throws. */
   readonly onFailed: (name: string, error: unknown) => void
+  /** Rejects when another process has the task by now. `undefined` where none can have it. */
+  readonly lease: () => Promise<void> | undefined
   /** Resolves when everything so far is stored. */
   readonly stored: () => Promise<void> | undefined
   /** Follows a step, for telemetry. Returns `undefined` where nothing observes it. */
@@ -190,6 +192,7 @@ async function attempts<T>(
     let failure: unknown
     try {
       signal.throwIfAborted()
+      await run.lease()
       return await perform(count)
     } catch (error) {
       failure = error

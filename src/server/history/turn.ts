@@ -403,6 +403,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
       attempt: (label, work) => writes.attempt(label, work),
       settle: (label) => writes.settle(label),
       onFailed: (step, error) => (this.#failed = { step, error }),
+      lease: () => tasks.requireLease?.(task().id),
       stored: () => stored(task().id),
       observe: (name, isReplayed) => onStep?.({ taskId: task().id, name, isReplayed }),
       transact: transact && ((entry, work) => transact(task().id, entry, work)),

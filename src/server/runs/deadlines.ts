@@ -14,10 +14,16 @@ import { TIMED_OUT } from './failure-texts.js'
 import { isPromise, type ServedTasks } from '../tasks.js'
 import type { SendRequest } from '../../wire/dialect.js'
 
+interface Deadline {
+  readonly at: number
+  readonly stop: () => void
+  readonly onTime: () => void
+}
+
 /** One timer for each task. It runs on between runs and while the task waits for the user. */
 export class Deadlines {
   readonly #clock: Clock
-  readonly #deadlines = new Map<string, { readonly at: number; readonly stop: () => void }>()
+  readonly #deadlines = new Map<string, Deadline>()
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -33,7 +39,20 @@ export class Deadlines {
       this.#deadlines.delete(name)
       onTime()
     })
-    this.#deadlines.set(name, { at, stop })
+    this.#deadlines.set(name, { at, stop, onTime })
+  }
+
+  /**
+   * Calls `onTime` of a task whose deadline has passed, without waiting for its timer.
+   *
+   * @returns Whether it was called.
+   */
+  check(task: TaskKey): boolean {
+    const deadline = this.#deadlines.get(nameOf(task))
+    if (deadline === undefined || deadline.at > this.#clock.now()) return false
+    this.clear(task)
+    deadline.onTime()
+    return true
   }
 
   of(task: TaskKey): number | undefined {

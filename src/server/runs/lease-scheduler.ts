@@ -20,7 +20,7 @@ import { FollowedTasks } from '../history/followed-tasks.js'
 import { FAILED, SHUT_DOWN } from './failure-texts.js'
 import type { EarlierAttempts } from '../history/open-turn.js'
 import type { RunHost } from './run-scheduler.js'
-import { UnreadMessages } from './unread-messages.js'
+import { UnreadMessages } from '../history/unread-messages.js'
 import type { Principal } from '../caller.js'
 
 /** A turn that waits for a signal is continued after this time, in ms, in case nothing has woken it. */
@@ -182,24 +182,30 @@ export class LeaseScheduler<P extends Principal> {
    * are left to the process that continues it.
    */
   async #park(task: TaskSnapshot, { wakeAt }: Parked): Promise<NextStep> {
-    const { leased, notes } = this.#context
+    const { leased } = this.#context
     const { queues } = this.#host.registry
     // The lease stays here with the agents that are followed, and goes to another process when this one closes.
     if (this.#followed.isFollowing(task.id)) return 'left'
-    const unnoted = queues.unnoted(task.id)
-    for (const message of unnoted) {
-      await notes.put(task, message)
-      queues.noted(task.id, message)
-    }
-    if (unnoted.length > 0) return 'again'
+    if (queues.unnoted(task.id).length > 0) return this.#noteWaiting(task)
     const wakeInMs = wakeAt - this.#host.settings.clock.now()
     if (!(await leased.release(task.id, wakeInMs === Infinity ? RECHECK_MS : wakeInMs))) return 'again'
     queues.delete(task.id)
     return 'left'
   }
 
+  /** Stores notes on the messages that wait, for the process that continues. */
+  async #noteWaiting(task: TaskSnapshot): Promise<NextStep> {
+    const { queues } = this.#host.registry
+    for (const message of queues.unnoted(task.id)) {
+      await this.#context.notes.put(task, message)
+      queues.noted(task.id, message)
+    }
+    return 'again'
+  }
+
   async #beginNext(task: TaskSnapshot, next: QueuedMessage<P>): Promise<NextStep> {
     if (this.#isLeftToOthers(next)) {
+      if (this.#host.registry.queues.unnoted(task.id).length > 0) return this.#noteWaiting(task)
       this.#leaveToOthers(task.id, next)
       return 'left'
     }
@@ -368,9 +374,10 @@ export class LeaseScheduler<P extends Principal> {
     return this.#host.registry.isClosing && (isForwarded === true || this.#context.leased.handsOver)
   }
 
-  /** The lease expires, and a process that recovers the task begins with this message. */
+  /** The lease expires, and a process that recovers the task begins with this message, or with that of a run which was cut off. */
   #leaveToOthers(taskId: string, next: QueuedMessage<P>): void {
-    if (next.note === undefined) this.#context.leased.setNote(taskId, toNote(next))
+    const isCutOff = this.#previous.get(taskId)?.run.abortReason !== undefined
+    if (next.note === undefined && !isCutOff) this.#context.leased.setNote(taskId, toNote(next))
     this.#host.registry.queues.delete(taskId)
   }
 

@@ -375,7 +375,11 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
 }
 
 /** The reason for a run whose task's signal has no better one. */
-function endedElsewhere({ id, state }: TaskSnapshot): A2AError<'TASK_TERMINAL'> {
+function endedElsewhere({ id, state, failure }: TaskSnapshot): A2AError {
+  if (failure?.reason === 'restarts') {
+    const text = `Task ${id} was failed by another process, because the lease of this one was not renewed in time`
+    return new A2AError('LEASE_LOST', text, { taskId: id })
+  }
   return new A2AError('TASK_TERMINAL', `Task ${id} was ended by another process: ${state}`, {
     taskId: id,
     state,

@@ -307,6 +307,8 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
 
   /** The task, open to changes. Creates it first where there is none. */
   #requireTask(): RunTask {
+    const late = this.#context.endIfLate?.()
+    if (late !== undefined) throw late
     this.#task?.requireOpen(this.#abortReason)
     if (this.#task !== undefined) return this.#task
     if (this.hasReplied || this.#new.isWithdrawn)

@@ -232,6 +232,8 @@ export class RunManager<P extends Principal> {
       },
       onTask,
       deadlineOf: () => active.task && registry.deadlines.of(active.task),
+      endIfLate: () =>
+        active.task && registry.deadlines.check(active.task) ? active.run.abortReason : undefined,
       queues: registry.queues,
       assigned: (id, next) => scheduler.assigned(id, next),
       onStep: (step) => this.#observers.onStep(step),
@@ -301,6 +303,7 @@ export class RunManager<P extends Principal> {
     const { run } = active
     if (active.task === undefined) this.#hold(active, run.propose())
     await this.#scheduler.stored(run.taskId)
+    await this.#scheduler.tasks.requireLease?.(run.taskId)
     if (run.abortReason !== undefined) throw run.abortReason
   }
 

@@ -1,7 +1,27 @@
 /** The signal of a run whose lease another process has taken. */
 import { expect, test } from 'vitest'
 import { gate } from '../spec/support/agent.js'
-import { begin, pass, replicas } from './support/replicas.js'
+import { begin, pass, replicas, stateAt } from './support/replicas.js'
+
+test('aborts with the code LEASE_LOST where the other process has failed the task', async () => {
+  const began = gate<AbortSignal>()
+  const { a, b, clock } = replicas(
+    (run) => {
+      run.start()
+      began.open(run.signal)
+      return new Promise<never>(() => undefined)
+    },
+    { manager: { recover: 'fail' } },
+  )
+  const { id } = await begin(a, 'go')
+  const signal = await began.opened
+  // It is slow: its renewals do not arrive, and it reads nothing.
+  a.store.fail('renew', 'heads')
+  await pass(clock, async () => (await stateAt(b, id)) === 'failed')
+  a.store.mend()
+  await pass(clock, () => signal.aborted)
+  expect(signal.reason).toMatchObject({ code: 'LEASE_LOST' })
+})
 
 test('aborts with the code LEASE_LOST', async () => {
   const began = gate<AbortSignal>()

@@ -1,9 +1,10 @@
 /** Tasks that have to have ended in time. */
 import type { JsonObject } from 'a2a-tasks/schemas'
 import type { Execute } from 'a2a-tasks/server'
+import { ManualClock } from 'a2a-tasks/testing'
 import { describe, expect, test } from 'vitest'
 import { begin, get, pass, replicas, settle, textOf, type Replica } from '../durable/support/replicas.js'
-import { agent, call, jsonRpc, post, user, type Reachable } from '../spec/support/agent.js'
+import { agent, call, gate, jsonRpc, post, user, type Reachable } from '../spec/support/agent.js'
 
 /** Asks until it is told that this is all. */
 const asking: Execute = async (run) => {
@@ -126,5 +127,42 @@ describe('where tasks are in memory, the time that a client gives a task', () =>
     await taken(a, id)
     a.clock.advance(TIMEOUT_MS)
     expect(a.tasks.getTask(id)).toMatchObject({ state: 'input-required' })
+  })
+})
+
+describe('a deadline that has passed before its timer fires', () => {
+  const late: Readonly<Record<string, Execute>> = {
+    'a result': () => 'late',
+    'a call of complete()': (run) => run.complete('late'),
+    'a stream': async function* () {
+      await Promise.resolve()
+      yield 'late'
+    },
+    'the output of a step': async (run) => await run.step('work', () => 'late'),
+  }
+  test.each(Object.keys(late))('fails the task, though %s comes at that moment', async (what) => {
+    const timers = new ManualClock()
+    let passedMs = 0
+    const clock = {
+      now: () => timers.now() + passedMs,
+      schedule: (callback: () => void, ms: number) => timers.schedule(callback, ms),
+    }
+    const began = gate()
+    const { handler, tasks, errors } = agent(
+      async (run) => {
+        run.start()
+        await began.opened
+        return late[what]?.(run)
+      },
+      { clock, tasks: { clock } },
+    )
+    const id = await given({ handler })
+    passedMs = TIMEOUT_MS
+    began.open()
+    await settle()
+    const task = tasks.getTask(id)
+    expect(task).toMatchObject({ state: 'failed', message: { parts: [{ text: 'Task timed out' }] } })
+    expect(task?.artifacts).toEqual([])
+    expect(errors).toMatchObject([{ error: { code: 'TASK_TIMED_OUT' } }])
   })
 })

@@ -6,9 +6,9 @@
 import type { SharedTasks } from '../../core/managers.js'
 import type { Message, TaskSnapshot } from '../../core/task.js'
 import type { Principal } from '../caller.js'
-import { readOpenTurn, unreadMessages } from '../history/earlier-attempts.js'
-import type { MessageQueues, QueuedMessage } from './message-queue.js'
-import type { RequestNotes } from './request-notes.js'
+import { readOpenTurn, unreadMessages } from './earlier-attempts.js'
+import type { MessageQueues, QueuedMessage } from '../runs/message-queue.js'
+import type { RequestNotes } from '../runs/request-notes.js'
 
 interface UnreadContext<P extends Principal> {
   readonly tasks: SharedTasks
