@@ -66,10 +66,10 @@ async function bundle(outfile: string, mutations: readonly Mutation[]): Promise<
 function mutated(mutations: readonly Mutation[]): Plugin {
   return {
     name: 'mutations',
-    setup({ onLoad }) {
+    setup(bundling) {
       for (const { name, file, text, by } of mutations) {
         const path = join(ROOT, 'src', file)
-        onLoad({ filter: new RegExp(`^${path.replace(/[.\\/]/g, '\\$&')}$`) }, async () => {
+        bundling.onLoad({ filter: new RegExp(`^${path.replace(/[.\\/]/g, '\\$&')}$`) }, async () => {
           const source = await readFile(path, 'utf8')
           const pieces = source.split(text)
           if (pieces.length !== 2)
