@@ -13,6 +13,7 @@ interface Result {
   /** The stored task at the end. */
   readonly task: SeenTask | undefined
   readonly errands: readonly string[]
+  readonly isAgentAtWork: boolean
 }
 
 /** What is wrong, in words. */
@@ -29,9 +30,34 @@ export function faultsOf(result: Result): string[] {
     ...differs('the state that a client has seen', user.task?.status.state, task.status.state),
   ]
   faults.push(...differs('the artifacts that a client has seen', textsOf(user.task), textsOf(task)))
+  faults.push(...misread(ledger))
   const isCanceled = schedule.cancelAtMs !== undefined && task.status.state === 'TASK_STATE_CANCELED'
-  if (!isCanceled) faults.push(...differences(result, task))
+  // What the user says unasked may answer a question, and what is canceled may be at any point.
+  if (!isCanceled && schedule.extras.length === 0) faults.push(...differences(result, task))
+  if (isCanceled && result.isAgentAtWork)
+    faults.push('the second agent still works for the task that is canceled')
   return faults
+}
+
+/** Each message of the user begins a turn or answers a question, once. */
+function misread({ events }: Ledger): string[] {
+  const sent = events.flatMap((event) =>
+    event.type === 'message' && event.message.role === 'user' ? [event.message.messageId] : [],
+  )
+  const read = events.flatMap((event) => {
+    if (event.type !== 'history') return []
+    const { entry } = event
+    if (entry.kind === 'answer') return [entry.messageId]
+    return entry.kind === 'turn' && entry.continued === undefined ? [entry.messageId] : []
+  })
+  return [
+    ...twice(sent).map((id) => `the message ${id} is in the log twice`),
+    ...twice(read).map((id) => `the message ${id} is read twice`),
+  ]
+}
+
+function twice(ids: readonly string[]): string[] {
+  return ids.filter((id, at) => ids.indexOf(id) !== at)
 }
 
 function differences({ expected, ledger, errands }: Result, task: SeenTask): string[] {

@@ -60,7 +60,7 @@ export function randomProgram(random: Random): Program {
   const count = random.chance(0.15) ? 2 : 1
   for (let round = 0; round < count; round += 1) {
     const place: Place = { depth: 0, isBranch: false, name: '', mayAsk: true }
-    rounds.push(actsOf(random, random.whole(1, count === 1 ? 5 : 3), place))
+    rounds.push(actsOf(random, random.whole(1, count === 1 ? 4 : 2), place))
   }
   const isGenerator = random.chance(0.25)
   return { rounds, isGenerator, end: random.pick(['text', 'text', 'text', 'nothing', 'fails']) }
@@ -84,7 +84,7 @@ function actOf(random: Random, place: Place): Act {
       return stepOf(random, place)
     case 'all':
     case 'times':
-      return place.depth > 1 ? stepOf(random, place) : blockOf(random, place, kind)
+      return random.chance(place.depth / 2 + 0.1) ? stepOf(random, place) : blockOf(random, place, kind)
     case 'ask':
       return mayAsk(place) ? { act: 'ask' } : { act: 'sleep', ms: 50 }
     case 'sleep':

@@ -7,8 +7,8 @@ type StepEntry = Extract<HistoryEntry, { readonly kind: 'step' }>
 /** The log of the one task of a simulation. */
 export class Ledger {
   readonly events: TaskEvent<string>[] = []
-  /** The same, to read: when it was stored, and by which process. */
-  readonly lines: string[] = []
+  /** When each was stored, and by which process. */
+  readonly #stamps: string[] = []
   /** What should never happen, and has. */
   readonly faults: string[] = []
   /** When the log grew last, in ms. */
@@ -26,6 +26,11 @@ export class Ledger {
 
   constructor(now: () => number) {
     this.#now = now
+  }
+
+  /** The log to read, a line for each event. */
+  get lines(): string[] {
+    return this.events.map((event, at) => `${this.#stamps[at] ?? ''} ${lineOf(event)}`)
   }
 
   onEffect(replica: string, method: string, given: readonly unknown[], result: unknown): void {
@@ -74,7 +79,7 @@ export class Ledger {
       if (event.generation !== last + 1)
         this.faults.push(`the log goes from generation ${last} to ${event.generation}`)
       this.events.push(event)
-      this.lines.push(`${this.#now()} ${replica} ${lineOf(event)}`)
+      this.#stamps.push(`${this.#now()} ${replica}`)
       this.grownAt = this.#now()
       if (event.type === 'history') this.#record(event.entry)
     }

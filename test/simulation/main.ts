@@ -1,58 +1,36 @@
-/** `npm run simulate`: plays schedules until time is up, a number of them, or one. */
+/** `npm run simulate`: plays schedules for a time, a number of them, or one. */
 import { parseArgs } from 'node:util'
-import { codeOf } from './functions.js'
-import { scheduleOf } from './schedule.js'
-import { shrink } from './shrink.js'
+import { reportOf } from './report.js'
 import { simulate } from './simulate.js'
 
-const USAGE = 'npm run simulate -- [--seed N] [--count N] [--seconds N] [--from N] [--trace] [--whole]'
+const USAGE =
+  'npm run simulate -- --seed N [--trace] [--whole] | --count N [--from N] | --seconds N [--from N]'
+
 const { values } = parseArgs({
   options: {
     seed: { type: 'string' },
     from: { type: 'string', default: '1' },
-    count: { type: 'string' },
-    seconds: { type: 'string' },
+    count: { type: 'string', default: 'Infinity' },
+    seconds: { type: 'string', default: 'Infinity' },
     trace: { type: 'boolean', default: false },
     whole: { type: 'boolean', default: false },
   },
 })
-
-/** Plays one schedule, and shows how it fails. */
-async function show(seed: number): Promise<boolean> {
-  const first = scheduleOf(seed)
-  const found = await simulate(first)
-  if (found.faults.length === 0) return true
-  const { schedule, outcome } = values.whole
-    ? { schedule: first, outcome: found }
-    : await shrink(first, found)
-  const { program, only, mishaps, replicas, storeMs, networkMs, waitingRunMs, cancelAtMs } = schedule
-  console.log(
-    [
-      `Seed ${seed} fails:`,
-      ...outcome.faults.map((fault) => `- ${fault}`),
-      codeOf(program),
-      JSON.stringify({ replicas, storeMs, networkMs, waitingRunMs, cancelAtMs }),
-      ...mishaps.map((mishap) => JSON.stringify(mishap)),
-      ...(only === undefined ? [] : [...only].map((name) => `fault: ${name}`)),
-      ...outcome.errors.map((error) => `error: ${error}`),
-      ...outcome.log.map((line) => `log: ${line}`),
-      `Play it again: npm run simulate -- --seed ${seed} --trace\n`,
-    ].join('\n'),
-  )
-  if (values.trace) await simulate(schedule, console.log)
-  return false
+const { seed, trace, whole } = values
+const from = Number(seed ?? values.from)
+const count = seed === undefined ? Number(values.count) : 1
+const endMs = 1_000 * Number(values.seconds)
+if (!Number.isInteger(from) || !(count > 0) || !(endMs > 0) || Math.min(count, endMs) === Infinity) {
+  throw new Error(USAGE)
 }
 
-const start = performance.now()
-const endMs = values.seconds === undefined ? Infinity : Number(values.seconds) * 1_000
-const from = Number(values.seed ?? values.from)
-const count = Number(
-  values.seed === undefined ? (values.count ?? (values.seconds === undefined ? NaN : Infinity)) : 1,
-)
-if (Number.isNaN(count)) throw new Error(USAGE)
 let [played, failed] = [0, 0]
-for (; played < count && performance.now() - start < endMs; played += 1) {
-  if (!(await show(from + played))) failed += 1
+for (; played < count && performance.now() < endMs; played += 1) {
+  const report = await reportOf(from + played, whole)
+  if (report === undefined) continue
+  failed += 1
+  console.log(report.text)
+  if (trace) await simulate(report.schedule, console.log)
 }
-console.log(`${played} schedules, from seed ${from}: ${failed} failed`)
+console.log(`${played} schedules from seed ${from}: ${failed} failed`)
 process.exit(failed === 0 ? 0 : 1)

@@ -31,7 +31,10 @@ class Model {
   text = 'go'
 
   readonly outside: Outside = {
-    agent: { card: { name: 'agent' }, run: () => Promise.reject(new Error('The model has no agent')) },
+    agent: () => ({
+      card: { name: 'agent' },
+      run: () => Promise.reject(new Error('The model has no agent')),
+    }),
     failsNow: () => false,
     onStep: () => undefined,
     pause: () => Promise.resolve(),

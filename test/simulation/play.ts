@@ -22,7 +22,7 @@ export type Player = StepRun &
 
 /** What a program does outside of its run. */
 export interface Outside {
-  readonly agent: Parameters<Run['delegate']>[1]
+  readonly agent: () => Parameters<Run['delegate']>[1]
   /** Counts a failure that passes. Returns whether to fail now. */
   readonly failsNow: (place: string, times: number) => boolean
   /** A step with this key has begun its work, or has done it. */
@@ -35,6 +35,8 @@ export type Played = Promise<string | undefined> | AsyncIterable<string>
 
 export function play(run: Player, program: Program, outside: Outside): Played {
   const { rounds, isGenerator, end } = program
+  // What the user says unasked begins a turn of its own, unless it steers or answers.
+  if (run.text !== 'go' && !run.text.startsWith('round ')) return Promise.resolve(undefined)
   const round = run.text.startsWith('round ') ? Number(run.text.slice(6)) : 0
   const texts = async function* (): AsyncGenerator<string> {
     for (const [at, act] of (rounds[round] ?? []).entries())
@@ -80,7 +82,7 @@ async function perform(run: Player, act: Act, label: string, outside: Outside): 
     case 'delegate': {
       const options = act.answers === 'code' ? { onInputRequired: answered } : {}
       const message = JSON.stringify({ ...act.errand, label })
-      const { ok, type, text } = await run.delegate(label, outside.agent, message, options)
+      const { ok, type, text } = await run.delegate(label, outside.agent(), message, options)
       return ok ? text : type
     }
     case 'values':

@@ -77,6 +77,7 @@ export class Replica implements Owner {
         backoff: { initialMs: 20, maxMs: 100 },
         isRetryable: (error) => !String(error).includes('The end'),
       },
+      onFollowUp: schedule.onFollowUp,
       limits: { waitingRunMs: schedule.waitingRunMs },
       execute: (run) => play(run, program, outside),
     })
@@ -101,12 +102,14 @@ export class Replica implements Owner {
 
   #outside(clock: Clock, generateId: () => string): Outside {
     const { world, agent, onStep, failsNow } = this.#shared
-    const client = new A2AClient({
-      ...{ card: agent().card, clock, generateId, random: () => 0.5 },
-      fetch: fetchOf(this.#shared, this, agent),
-    })
+    let client: A2AClient | undefined
+    const connect = (): A2AClient =>
+      new A2AClient({
+        ...{ card: agent().card, clock, generateId, random: () => 0.5 },
+        fetch: fetchOf(this.#shared, this, agent),
+      })
     return {
-      agent: client,
+      agent: () => (client ??= connect()),
       failsNow,
       onStep: (key, when) => onStep(this, key, when),
       pause: (ms) => world.pause(ms, this),

@@ -38,9 +38,12 @@ export interface Schedule {
   readonly graceMs: number
   readonly rates: Rates
   readonly mishaps: readonly Mishap[]
+  /** When the user says something more, unasked, in ms; and what the agent does with it. */
+  readonly extras: readonly number[]
+  readonly onFollowUp: 'queue' | 'steer'
   /** When the user cancels the task, in ms. */
   readonly cancelAtMs?: number | undefined
-  /** Whether clients and agents talk over HTTP requests. */
+  /** Whether the user sends HTTP requests. */
   readonly overHttp: boolean
   /** The single faults that happen, by their names. Default are those that follow from the seed. */
   readonly only?: ReadonlySet<string> | undefined
@@ -53,7 +56,7 @@ const CALM: Rates = { storeBefore: 0, storeAfter: 0, slow: 0, hint: 0, network: 
 
 export function scheduleOf(seed: number): Schedule {
   const random = new Random(hashOf(seed, 1))
-  const replicas = random.pick([1, 2, 3, 3])
+  const replicas = random.pick([1, 1, 2, 2, 3])
   const level = random.pick([0, 0.02, 0.05, 0.15])
   const rate = (): number => (random.chance(0.6) ? level : 0)
   const rates =
@@ -78,6 +81,10 @@ export function scheduleOf(seed: number): Schedule {
     graceMs: random.pick([1, 200, 2_000]),
     rates,
     mishaps: Array.from({ length: random.pick([0, 0, 1, 1, 2, 4]) }, () => mishapOf(random, replicas)),
+    extras: random.chance(0.15)
+      ? Array.from({ length: random.whole(1, 3) }, () => random.whole(0, 2_000))
+      : [],
+    onFollowUp: random.pick(['queue', 'steer']),
     cancelAtMs: random.chance(0.08) ? random.whole(0, 3_000) : undefined,
     overHttp: random.chance(0.1),
   }

@@ -49,6 +49,7 @@ function* candidatesOf(schedule: Schedule): Generator<Schedule> {
     yield { ...schedule, only: new Set(names.slice(middle)) }
   }
   if (schedule.cancelAtMs !== undefined) yield { ...schedule, cancelAtMs: undefined }
+  for (const extras of without(schedule.extras)) yield { ...schedule, extras }
   if (schedule.overHttp) yield { ...schedule, overHttp: false }
   for (const less of without(mishaps)) yield { ...schedule, mishaps: less }
   for (const smaller of smallerPrograms(program)) yield { ...schedule, program: smaller }

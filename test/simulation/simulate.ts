@@ -1,4 +1,5 @@
 /** Plays one schedule: processes, users and faults in a world of its own. */
+import { isTerminal } from 'a2a-tasks'
 import { memoryStore } from 'a2a-tasks/durable'
 import type { RequestHandler } from 'a2a-tasks/server'
 import { faultsOf } from './check.js'
@@ -20,7 +21,7 @@ export interface Outcome {
   readonly ms: number
   /** What the processes reported. */
   readonly errors: readonly string[]
-  /** The log of the task, a line for each event. */
+  /** The log of the task, a line for each event; empty if nothing is wrong or traced. */
   readonly log: readonly string[]
 }
 
@@ -44,9 +45,10 @@ async function played(schedule: Schedule, trace: ((line: string) => void) | unde
   const city = new Simulation(schedule, trace)
   const expected = await expectedOf(schedule.program)
   const user = new User(city, expected.signals)
-  await city.world.run(HORIZON_MS, () => user.isDone || city.hangs)
+  await city.world.run(HORIZON_MS, () => (user.isDone && !city.isAgentAtWork) || city.hangs)
   const task = await city.read(user.task?.id)
-  const faults = faultsOf({ expected, schedule, ledger: city.ledger, user, task, errands: city.errands })
+  const { errands, isAgentAtWork } = city
+  const faults = faultsOf({ expected, schedule, ledger: city.ledger, user, task, errands, isAgentAtWork })
   city.end()
   const { world, decisions, errors } = city
   return {
@@ -69,7 +71,7 @@ class Simulation {
   readonly errors: string[] = []
   readonly replicas: Replica[] = []
   readonly #shared: Shared
-  readonly #agent: RequestHandler
+  #agent: RequestHandler | undefined
   /** Mishaps that have not happened. */
   #ahead: readonly Mishap[]
   #lives = 0
@@ -81,7 +83,6 @@ class Simulation {
     this.decisions = new Decisions(schedule, () => world.now)
     this.ledger = new Ledger(() => world.now)
     this.#ahead = schedule.mishaps
-    this.#agent = secondAgent({ world }, (label) => this.errands.push(label))
     this.#shared = this.#sharedOf()
     for (let slot = 0; slot < schedule.replicas; slot += 1) this.#start(slot)
     for (const mishap of schedule.mishaps) {
@@ -97,7 +98,7 @@ class Simulation {
       decisions,
       schedule,
       store: memoryStore({ now: () => world.now }),
-      agent: () => this.#agent,
+      agent: () => (this.#agent ??= secondAgent({ world }, (label) => this.errands.push(label))),
       onEffect: (replica) => (method, given, result) => ledger.onEffect(replica.name, method, given, result),
       onStep: (replica, key, when) => {
         world.note(`${replica.name} ${when} ${key}`)
@@ -113,6 +114,12 @@ class Simulation {
   }
 
   signaled = (name: string): number => this.ledger.signaled.get(name) ?? 0
+
+  /** Whether the second agent has a task that has not ended. */
+  get isAgentAtWork(): boolean {
+    const tasks = this.#agent?.tasks.listTasks() ?? []
+    return tasks.some(({ state }) => !isTerminal(state))
+  }
 
   get hangs(): boolean {
     return this.world.now > Math.max(this.ledger.grownAt, FAULTS_END_MS) + PATIENCE_MS

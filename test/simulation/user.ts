@@ -3,7 +3,8 @@ import { answerTo } from './play.js'
 import { fold, hasEnded, rpc, taskIn, textIn, type Answer, type SeenTask, type Status } from './wire.js'
 import { TIMEOUT_MS, type Network } from './network.js'
 import { SLOW_MS } from './store.js'
-import { USER, type Replica } from './replica.js'
+import { call } from './call.js'
+import type { Replica } from './replica.js'
 
 export interface City extends Network {
   /** A process that answers, or the ruins of one. */
@@ -66,10 +67,7 @@ export class User {
     const replica = this.#replica(method)
     await world.pause(decisions.delay('user', schedule.networkMs))
     if (replica.isDead) return
-    const opened = await this.#untilGone(
-      replica,
-      replica.handler.dispatch(rpc(method, params), { principal: USER }),
-    )
+    const opened = await this.#untilGone(replica, call(replica, rpc(method, params), schedule.overHttp))
     if (opened === undefined) return
     if (!(Symbol.asyncIterator in opened)) {
       this.#read(opened)
@@ -92,10 +90,7 @@ export class User {
     const replica = this.#replica(method)
     await world.pause(decisions.delay('user', schedule.networkMs))
     if (replica.isDead || decisions.fails('network', `user ${method} request`)) return undefined
-    const answer = await this.#untilGone(
-      replica,
-      replica.handler.dispatch(rpc(method, params), { principal: USER }),
-    )
+    const answer = await this.#untilGone(replica, call(replica, rpc(method, params), schedule.overHttp))
     await world.pause(decisions.delay('user', schedule.networkMs))
     if (decisions.fails('network', `user ${method} response`)) return undefined
     // These methods do not stream.
@@ -136,6 +131,23 @@ export class User {
 
   #begun(taskId: string): void {
     for (const name of new Set(this.#signals)) void this.#signal(taskId, name)
+    for (const [at, ms] of this.#city.schedule.extras.entries()) void this.#say(taskId, `extra ${at}`, ms)
+  }
+
+  async #say(taskId: string, text: string, ms: number): Promise<void> {
+    await this.#city.world.pause(ms)
+    if (this.#city.decisions.fails('twice', text)) void this.#sendSurely(taskId, text, text)
+    await this.#sendSurely(taskId, text, text)
+  }
+
+  /** Sends a message until it is accepted or refused. */
+  async #sendSurely(taskId: string, messageId: string, text: string): Promise<void> {
+    const message = { messageId, role: 'ROLE_USER', taskId, parts: [{ text }] }
+    for (;;) {
+      const answer = await this.#send(message)
+      if (answer?.result !== undefined || FINAL.test(answer?.error?.message ?? '')) return
+      await this.#city.world.pause(300)
+    }
   }
 
   async #answer(taskId: string, { messageId, parts }: NonNullable<Status['message']>): Promise<void> {
@@ -143,14 +155,9 @@ export class User {
     this.#answered.add(messageId)
     const { world, decisions } = this.#city
     const text = answerTo(textIn({ parts }))
-    const message = { messageId: `re-${messageId}`, role: 'ROLE_USER', taskId, parts: [{ text }] }
     await world.pause(decisions.delay('user thinks', 1_000))
-    if (decisions.fails('twice', 'answer')) void this.#send(message)
-    for (;;) {
-      const answer = await this.#send(message)
-      if (answer?.result !== undefined || FINAL.test(answer?.error?.message ?? '')) return
-      await world.pause(300)
-    }
+    if (decisions.fails('twice', 'answer')) void this.#sendSurely(taskId, `re-${messageId}`, text)
+    await this.#sendSurely(taskId, `re-${messageId}`, text)
   }
 
   /** Sends the signals of one name, one after the other, until the log has each. */

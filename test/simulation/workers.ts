@@ -11,9 +11,13 @@ export interface Report {
   readonly failures: readonly { readonly seed: number; readonly faults: readonly string[] }[]
 }
 
-/** A change of the sources that puts a fault back. */
+/** Changes of the sources that put a fault back. */
 export interface Mutation {
   readonly name: string
+  readonly changes: readonly Change[]
+}
+
+interface Change {
   /** Below `src/`. */
   readonly file: string
   /** Stands in the file exactly once. */
@@ -30,12 +34,12 @@ export async function playMany(
     count,
     stops = false,
   }: { readonly from?: number; readonly count: number; readonly stops?: boolean },
-  mutations: readonly Mutation[] = [],
+  changes: readonly Change[] = [],
 ): Promise<Report> {
   const folder = await mkdtemp(join(tmpdir(), 'simulation-'))
   try {
     const program = join(folder, 'worker.mjs')
-    await bundle(program, mutations)
+    await bundle(program, changes)
     const processes = Math.min(availableParallelism(), Math.ceil(count / 100))
     const reports = await Promise.all(
       Array.from({ length: processes }, (_, at) => {
@@ -50,7 +54,7 @@ export async function playMany(
   }
 }
 
-async function bundle(outfile: string, mutations: readonly Mutation[]): Promise<void> {
+async function bundle(outfile: string, changes: readonly Change[]): Promise<void> {
   await build({
     entryPoints: [join(ROOT, 'test/simulation/worker.ts')],
     ...{ outfile, bundle: true, platform: 'node', format: 'esm', target: 'node20', logLevel: 'error' },
@@ -58,27 +62,31 @@ async function bundle(outfile: string, mutations: readonly Mutation[]): Promise<
     banner: {
       js: `import { createRequire } from 'node:module'; const require = createRequire(import.meta.url)`,
     },
-    plugins: [mutated(mutations)],
+    plugins: [changed(changes)],
   })
 }
 
-/** Loads files with their mutations. */
-function mutated(mutations: readonly Mutation[]): Plugin {
+/** Loads files as they are after the changes. */
+function changed(changes: readonly Change[]): Plugin {
   return {
-    name: 'mutations',
-    setup({ onLoad }) {
-      for (const { name, file, text, by } of mutations) {
+    name: 'changes',
+    setup(bundling) {
+      for (const file of new Set(changes.map((change) => change.file))) {
         const path = join(ROOT, 'src', file)
-        onLoad({ filter: new RegExp(`^${path.replace(/[.\\/]/g, '\\$&')}$`) }, async () => {
+        bundling.onLoad({ filter: new RegExp(`^${path.replace(/[.\\/]/g, '\\$&')}$`) }, async () => {
           const source = await readFile(path, 'utf8')
-          const pieces = source.split(text)
-          if (pieces.length !== 2)
-            throw new Error(`${name}: src/${file} has the text ${pieces.length - 1} times`)
-          return { contents: pieces.join(by), loader: 'ts' }
+          const own = changes.filter((change) => change.file === file)
+          return { contents: own.reduce(withChange, source), loader: 'ts' }
         })
       }
     },
   }
+}
+
+function withChange(source: string, { file, text, by }: Change): string {
+  const pieces = source.split(text)
+  if (pieces.length !== 2) throw new Error(`src/${file} has the text ${pieces.length - 1} times: ${text}`)
+  return pieces.join(by)
 }
 
 /** Runs until the program ends, and reads what it reports. */

@@ -107,7 +107,10 @@ async function answered(
 ): Promise<AnswerOf> {
   const id = host.taskId()
   try {
-    return await answerTo(question)
+    const answer = await answerTo(question)
+    // A task that has ended answers nothing.
+    if (answer !== undefined) host.signal().throwIfAborted()
+    return answer
   } catch (error) {
     const signal = host.signal()
     if (!signal.aborted || !hasEnded(host, id, signal)) throw error

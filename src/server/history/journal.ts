@@ -212,13 +212,15 @@ export class Journal {
     })
   }
 
-  /** What code asks for in the same tick is parallel to what it has asked for, and begins after it. */
+  /**
+   * What code asks for until it continues with this is parallel to it. Code that awaits it at once continues directly after it
+   * is counted no more, with nothing in between.
+   */
   #live(): Promise<undefined> {
     this.#asked += 1
-    return Promise.resolve().then(() => {
-      this.#asked -= 1
-      return undefined
-    })
+    const live = Promise.resolve(undefined)
+    void live.then(() => (this.#asked -= 1))
+    return live
   }
 
   /**

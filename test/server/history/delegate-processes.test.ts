@@ -252,6 +252,27 @@ describe('the cancel of a task whose process has died', () => {
     },
   )
 
+  test('reaches an agent whose question the code has not answered', async () => {
+    const asking = await child(async (run) => textOf(await run.requireInput('Which seat?')))
+    let mayAnswer = false
+    const execute: Execute = async (run) => {
+      const onInputRequired = (): string | Promise<never> =>
+        mayAnswer ? '12A' : new Promise<never>(() => undefined)
+      return (await run.delegate('book', asking.client, 'Lisbon', { onInputRequired })).text
+    }
+    const { a, b, clock } = replicas(execute)
+    const { id } = await begin(a, 'go')
+    await until(async () => (await a.tasks.history(id)).some(({ entry }) => entry.kind === 'delegated'))
+    a.store.fail()
+    mayAnswer = true
+    await b.tasks.cancelTask(id)
+    clock.advance(15_000)
+    await settle()
+    clock.advance(15_001)
+    await until(() => asking.tasks.countTasks({ state: 'canceled' }) === 1)
+    expect(asking.received).toEqual([`${id}/book#1`])
+  })
+
   test('reaches an agent that has received the message, and whose answer was lost', async () => {
     const slow = await slowChild()
     const lossy: typeof fetch = async (input, init) => {

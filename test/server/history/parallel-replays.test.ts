@@ -1,6 +1,6 @@
 /** Parallel code that continues in another process: at another speed, or changed. */
 import type { Execute, Run } from 'a2a-tasks/server'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   begin,
   pass,
@@ -146,4 +146,22 @@ test('a step that the code does not await is not an unhandled rejection', async 
   await settle()
   process.off('unhandledRejection', onRejection)
   expect(rejected).toEqual([])
+})
+
+describe.each<[string, (run: Run) => Promise<unknown>]>([
+  ['sleep', (run) => run.sleep('night', { ms: 1_000 })],
+  ['wait', (run) => run.waitFor('approval')],
+  ['step', (run) => run.step('long', forEver)],
+])('a value that a branch gets while another begins a %s', (_, beginOther) => {
+  test.each([0, 1, 2, 3, 4])('does not end the turn (%i promises later)', async (promises) => {
+    const execute =
+      (isAgain: boolean): Execute =>
+      async (run) => {
+        const other = beginOther(run)
+        for (let at = 0; at < promises; at += 1) await Promise.resolve()
+        run.now()
+        await (isAgain ? Promise.race([other, run.requireInput('Arrived')]) : other)
+      }
+    await continued(execute(false), execute(true), 'input-required')
+  })
 })

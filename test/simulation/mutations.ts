@@ -1,0 +1,56 @@
+/** Faults of the past, to put back: the changelog describes each. */
+import type { Mutation } from './workers.js'
+
+export const MUTATIONS: readonly Mutation[] = [
+  {
+    name: 'ids of what a step writes come from a counter of the turn',
+    changes: [
+      {
+        file: 'server/history/turn-ids.ts',
+        text: 'if (scope !== undefined) return this.#derived(scope.count(kind), kind, scope.label)',
+        by: '',
+      },
+      { file: 'server/history/turn-ids.ts', text: 'if (this.#host.isFree(id)) return id', by: 'return id' },
+    ],
+  },
+  {
+    name: 'a step that is tried again undoes what parallel steps have written',
+    changes: [
+      {
+        file: 'core/history/artifact-ledger.ts',
+        text: '({ step }: Written) => step === of',
+        by: '({ step }: Written) => step !== undefined',
+      },
+    ],
+  },
+  {
+    name: 'an agent that ends while the run leaves the memory continues nothing',
+    changes: [
+      {
+        file: 'server/runs/lease-scheduler.ts',
+        text: '!this.#followed.hasEnded(task.id) && isToPark(',
+        by: 'isToPark(',
+      },
+    ],
+  },
+  {
+    name: 'what a dead process wrote in a step stays beside what the next one writes',
+    changes: [
+      {
+        file: 'core/history/artifact-ledger.ts',
+        text: 'for (const [id, base] of stale) this.#tracked.set(',
+        by: 'if (stale.size < 0) for (const [id, base] of stale) this.#tracked.set(',
+      },
+    ],
+  },
+  {
+    name: 'parallel code does not wait for branches that were faster before',
+    changes: [
+      {
+        file: 'server/history/journal.ts',
+        text: 'const mayWait = this.#first >= this.#firstParallel || this.#held.size > 0 || this.#inFlight > 0',
+        by: 'const mayWait = false',
+      },
+    ],
+  },
+]
