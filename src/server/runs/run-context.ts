@@ -58,8 +58,8 @@ export interface RunContext<P extends Principal> {
   readonly stored: (taskId: string) => Promise<void> | undefined
   /** When the task has to end because of a message, in ms since 1970. */
   readonly deadlineOf: (taskId: string | undefined) => number | undefined
-  /** Ends the run if its deadline has passed, and returns the reason. */
-  readonly endIfLate?: () => Error | undefined
+  /** Ends the run if its deadline has passed, and throws the reason. */
+  readonly requireInTime?: () => void
   /** Receives the task as soon as the run has created it. */
   readonly onTask: (task: TaskKey) => void
   readonly queues: Pick<MessageQueues<P>, 'shift' | 'unshift'>

@@ -307,8 +307,7 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
 
   /** The task, open to changes. Creates it first where there is none. */
   #requireTask(): RunTask {
-    const late = this.#context.endIfLate?.()
-    if (late !== undefined) throw late
+    this.#context.requireInTime?.()
     this.#task?.requireOpen(this.#abortReason)
     if (this.#task !== undefined) return this.#task
     if (this.hasReplied || this.#new.isWithdrawn)
@@ -366,9 +365,8 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
 
   /** Adds a message to the conversation. */
   say(say: Say, messageId?: string): MessageInput {
-    const { id } = this.#requireTask()
     const message = this.#toMessage(say, messageId)
-    this.#change(() => this.#tasks.addMessage(id, message))
+    this.#change(() => this.#tasks.addMessage(message.taskId, message))
     return message
   }
 
@@ -380,7 +378,7 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
     this.#change(() => task.enter(path, message, entries))
   }
 
-  #toMessage(say: Say, id?: string): MessageInput {
+  #toMessage(say: Say, id?: string): MessageInput & { readonly taskId: string } {
     const { id: taskId } = this.#requireTask()
     const message = toMessage(say)
     const messageId = message.messageId ?? id ?? this.turn.newId('message')

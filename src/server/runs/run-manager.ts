@@ -232,8 +232,10 @@ export class RunManager<P extends Principal> {
       },
       onTask,
       deadlineOf: () => active.task && registry.deadlines.of(active.task),
-      endIfLate: () =>
-        active.task && registry.deadlines.check(active.task) ? active.run.abortReason : undefined,
+      requireInTime: () => {
+        if (active.task && registry.deadlines.check(active.task))
+          throw active.run.abortReason ?? unavailable()
+      },
       queues: registry.queues,
       assigned: (id, next) => scheduler.assigned(id, next),
       onStep: (step) => this.#observers.onStep(step),
