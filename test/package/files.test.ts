@@ -22,7 +22,6 @@ function linesWith(pattern: RegExp, files: readonly string[]): string[] {
   )
 }
 
-
 describe('the repository', () => {
   it('has nothing in its root but what was agreed, and dotfiles', () => {
     const entries = new Set(FILES.map((file) => file.split('/')[0] ?? ''))
