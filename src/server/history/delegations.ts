@@ -76,19 +76,23 @@ async function follow(
   // The client checks what it is given. Its types are those of another folder.
   const runner = agent
   let next: object = withMetadata(message, lineage)
+  let asked: AskedBy | undefined
   const open = host.marks.open()
   for (;;) {
-    const result = await runLeg(host, name, runner, next, open)
+    const result = await runLeg(host, name, runner, next, open, asked)
     if (result.type !== 'input-required') {
       open.close()
       return result
     }
-    const answer = await answered(host, result, runner, answerTo, open)
+    // The agent that asks has a task.
+    const task = result.task as Pick<AskedBy, 'id' | 'contextId'>
+    asked = { ...task, by: host.taskId() }
+    const { id: taskId, contextId } = asked
+    const answer = await answered(host, result, answerTo, asked, runner, open)
     if (answer === undefined) {
       open.close()
       return result
     }
-    const { id: taskId, contextId } = result.task as { readonly id: string; readonly contextId?: string }
     next = {
       ...withMetadata(answer, lineage),
       taskId,
@@ -97,42 +101,61 @@ async function follow(
   }
 }
 
+/** The agent's task that waits for an answer of the task `by`. */
+interface AskedBy {
+  readonly id: string
+  readonly contextId?: string
+  readonly by: string
+}
+
 /** The answer to a question of the agent. When the task ends before, the agent's task is canceled. */
 async function answered(
   host: DelegationHost,
   question: DelegationResult,
-  runner: Runner,
   answerTo: (question: DelegationResult) => AnswerOf | Promise<AnswerOf>,
-  open: OpenDelegation,
+  asked: AskedBy,
+  ...where: WaitingAt
 ): Promise<AnswerOf> {
-  const id = host.taskId()
   try {
-    const answer = await answerTo(question)
-    // A task that has ended answers nothing.
-    if (answer !== undefined) host.signal().throwIfAborted()
-    return answer
+    return await answerTo(question)
   } catch (error) {
-    const signal = host.signal()
-    if (!signal.aborted || !hasEnded(host, id, signal)) throw error
-    await open.mark()
-    const { id: taskId, contextId } = question.task as { readonly id: string; readonly contextId?: string }
-    const known = { messageId: taskId, taskId, ...(contextId !== undefined && { contextId }) }
-    const message = { parts: [{ text: '' }], messageId: taskId }
-    const { maxStepBytes: maxBytes, maxDepth } = host.limits
-    const leg: Leg = {
-      agent: agentIdOf(runner.card),
-      runner,
-      message,
-      label: taskId,
-      known,
-      isFollowed: true,
-      maxBytes,
-      maxDepth,
-    }
-    const outcome = await Follower.cancel(leg, signal.reason)
-    if (isOver(outcome)) open.close()
+    await cancelWaiting(host, asked, ...where)
     throw error
   }
+}
+
+type WaitingAt = readonly [runner: Runner, open: OpenDelegation]
+
+/** Cancels the agent's task that waits for an answer, if the task that would answer has ended. */
+async function cancelWaiting(
+  host: DelegationHost,
+  asked: AskedBy,
+  ...[runner, open]: WaitingAt
+): Promise<void> {
+  const signal = host.signal()
+  if (!signal.aborted || !hasEnded(host, asked.by, signal)) return
+  await open.mark()
+  const { id: taskId, contextId } = asked
+  const known = { messageId: taskId, taskId, ...(contextId !== undefined && { contextId }) }
+  const message = { parts: [{ text: '' }], messageId: taskId }
+  const { maxStepBytes: maxBytes, maxDepth } = host.limits
+  const leg: Leg = {
+    agent: agentIdOf(runner.card),
+    runner,
+    message,
+    label: taskId,
+    known,
+    isFollowed: true,
+    maxBytes,
+    maxDepth,
+  }
+  if (isOver(await Follower.cancel(leg, signal.reason))) open.close()
+}
+
+/** A task that has ended begins nothing new, and answers nothing. */
+async function refuse(host: DelegationHost, asked: AskedBy | undefined, ...where: WaitingAt): Promise<void> {
+  if (asked !== undefined) await cancelWaiting(host, asked, ...where)
+  host.signal().throwIfAborted()
 }
 
 /** Whether the agent's task has ended, as far as is known. */
@@ -150,8 +173,10 @@ async function runLeg(
   runner: Runner,
   message: object,
   open: OpenDelegation,
+  asked: AskedBy | undefined,
 ): Promise<DelegationResult> {
   const { journal, followers } = host
+  if (host.signal().aborted && !journal.isReplaying) await refuse(host, asked, runner, open)
   host.work()
   const label = journal.nameOf('delegate', name)
   const begun = journal.pass('delegate', label)
@@ -159,8 +184,7 @@ async function runLeg(
   const recorded = await journal.next('delegated', label)
   // An earlier attempt recorded it.
   if (recorded !== undefined) return recorded.result as unknown as DelegationResult
-  // A task that has ended begins nothing new.
-  if (begun === undefined) host.signal().throwIfAborted()
+  if (begun === undefined && host.signal().aborted) await refuse(host, asked, runner, open)
   const known = (followed ?? begun)?.handle as DelegationHandle | undefined
   const leg: Leg = {
     agent: agentIdOf(runner.card),

@@ -273,6 +273,28 @@ describe('the cancel of a task whose process has died', () => {
     expect(asking.received).toEqual([`${id}/book#1`])
   })
 
+  test('reaches an agent that works after the code has answered another one', async () => {
+    const asking = await child(async (run) => textOf(await run.requireInput('Which seat?')))
+    const slow = await slowChild()
+    const execute: Execute = async (run) => {
+      const seat = await run.delegate('ask', asking.client, 'Lisbon', { onInputRequired: () => '12A' })
+      return (await run.delegate('book', slow.client, seat.text)).text
+    }
+    const { a, b, clock } = replicas(execute)
+    const { id } = await begin(a, 'go')
+    await until(() => slow.tasks.countTasks({ state: 'working' }) === 1)
+    await until(
+      async () => (await a.tasks.history(id)).filter(({ entry }) => entry.kind === 'handle').length > 2,
+    )
+    a.store.fail()
+    await b.tasks.cancelTask(id)
+    clock.advance(15_000)
+    await settle()
+    clock.advance(15_001)
+    await until(() => slow.tasks.countTasks({ state: 'canceled' }) === 1)
+    expect(asking.tasks.countTasks({ state: 'completed' })).toBe(1)
+  })
+
   test('reaches an agent that has received the message, and whose answer was lost', async () => {
     const slow = await slowChild()
     const lossy: typeof fetch = async (input, init) => {
