@@ -25,12 +25,10 @@ export function onAbort(signal: AbortSignal | undefined, callback: () => void): 
     return () => {}
   }
   const all = callbacksOf.get(signal) ?? new Set()
+  if (all.size === 0) signal.addEventListener('abort', callAll)
   callbacksOf.set(signal, all.add(callback))
-  // Adds the same listener once.
-  signal.addEventListener('abort', callAll)
   return () => {
-    all.delete(callback)
-    if (all.size === 0) signal.removeEventListener('abort', callAll)
+    if (all.delete(callback) && all.size === 0) signal.removeEventListener('abort', callAll)
   }
 }
 
