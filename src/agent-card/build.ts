@@ -95,14 +95,18 @@ export function buildAgentCard(input: AgentCardInput): AgentCard {
   )
 }
 
+/** Fields of the input that stand for "supportedInterfaces" of the card. */
+const SHORTHANDS = ['url', 'protocolVersions']
+
 /** @throws {A2AError} `INVALID_PARAMS` for an unknown field at any depth, also for one that is `undefined`. */
-function requireKnownCard({ url: _, protocolVersions: __, ...fields }: AgentCardInput): void {
-  const unknown = Object.keys(fields).find((key) => !Object.hasOwn(AgentCardSchema.shape, key))
+function requireKnownCard(input: AgentCardInput): void {
+  const known = [...SHORTHANDS, ...Object.keys(AgentCardSchema.shape)]
+  const unknown = Object.keys(input).find((key) => !known.includes(key))
   if (unknown !== undefined) {
-    const known = ['url', 'protocolVersions', ...Object.keys(AgentCardSchema.shape)]
     throw invalidParams(`card.${unknown}`, `is unknown${knownNames(unknown, known)}`)
   }
-  requireKnownFields(AgentCardSchema, fields, 'card')
+  const fields = Object.entries(input).filter(([key]) => !SHORTHANDS.includes(key))
+  requireKnownFields(AgentCardSchema, Object.fromEntries(fields), 'card')
 }
 
 /** @throws {A2AError} `INVALID_PARAMS` for anything but an object. */
