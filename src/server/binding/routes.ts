@@ -31,18 +31,17 @@ interface Pattern {
  */
 export class Routes {
   readonly #bases: readonly string[]
-  readonly #patterns: readonly Pattern[]
+  readonly #dialects: Dialects
+  #known: readonly Pattern[] | undefined
 
   constructor(card: AgentCard, dialects: Dialects) {
     this.#bases = basesOf(card)
-    const plain = dialects.flatMap((dialect) =>
-      dialect.routes.map((route) => patternOf(dialect, route, false)),
-    )
-    const tenants = dialects
-      .filter(({ hasTenants }) => hasTenants)
-      .flatMap((dialect) => dialect.routes.map((route) => patternOf(dialect, route, true)))
-    // A tenant may be named `tasks`, so paths without a tenant take precedence.
-    this.#patterns = [...plain, ...tenants]
+    this.#dialects = dialects
+  }
+
+  /** Made for the first request that needs them: JSON-RPC does not. */
+  get #patterns(): readonly Pattern[] {
+    return (this.#known ??= patternsOf(this.#dialects))
   }
 
   /** Whether JSON-RPC is served at this path. */
@@ -67,6 +66,15 @@ export class Routes {
       .filter(({ hasTenant }) => !hasTenant)
       .flatMap((pattern) => ends.flatMap((end) => matchOf(pattern, end)))
   }
+}
+
+function patternsOf(dialects: Dialects): Pattern[] {
+  const plain = dialects.flatMap((dialect) => dialect.routes.map((route) => patternOf(dialect, route, false)))
+  const tenants = dialects
+    .filter(({ hasTenants }) => hasTenants)
+    .flatMap((dialect) => dialect.routes.map((route) => patternOf(dialect, route, true)))
+  // A tenant may be named `tasks`, so paths without a tenant take precedence.
+  return [...plain, ...tenants]
 }
 
 /** For `/a/b`: `/a/b`, `/b` and the empty path, the longest first. */
