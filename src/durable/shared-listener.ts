@@ -44,6 +44,8 @@ export class SharedListener {
 
   /** Resolves once the channel is listened to, or `signal` aborts, to a function that stops it. */
   async listen(channel: string, subscriber: Subscriber, signal?: AbortSignal): Promise<() => void> {
+    // It would open a connection that nothing closes.
+    if (signal?.aborted) return () => undefined
     const stop = this.#enter(channel, subscriber)
     let ignoreAbort = (): void => undefined
     const aborted = new Promise<void>((resolve) => {

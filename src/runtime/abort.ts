@@ -3,13 +3,14 @@
  *
  * @module
  */
+import { callSafely } from './uncaught.js'
 
 const callbacksOf = new WeakMap<AbortSignal, Set<() => void>>()
 
-/** The one listener of each signal. A signal aborts once. */
+/** The one listener of each signal. A signal aborts once. As with listeners, one that throws does not stop the others. */
 function callAll(this: AbortSignal): void {
   this.removeEventListener('abort', callAll)
-  for (const callback of callbacksOf.get(this) ?? []) callback()
+  for (const callback of callbacksOf.get(this) ?? []) callSafely(callback)
   callbacksOf.delete(this)
 }
 
