@@ -153,7 +153,7 @@ export function usageAfter(
  * The bytes by which the artifacts of `task` grow or shrink when `artifact` is added, replaces another or continues it.
  */
 export function artifactGrowth(
-  task: TaskSnapshot<string>,
+  task: Pick<TaskSnapshot<string>, 'artifacts'>,
   { artifact, append }: { artifact: DeepReadonly<Artifact>; append: boolean },
   bytes = jsonSize(artifact),
 ): number {

@@ -5,7 +5,9 @@
  */
 import type { ArtifactChanged } from '../events.js'
 import { applyArtifact, ownArtifact } from '../evolve.js'
+import { jsonSize } from '../json.js'
 import type { AppendArtifactOptions, ArtifactInput } from '../params.js'
+import { artifactGrowth } from '../sizes.js'
 import type { Artifact, DeepReadonly, Task } from '../task.js'
 
 /** An artifact; `undefined` for one that does not exist. */
@@ -159,13 +161,10 @@ export class ArtifactLedger {
     const over = this.#over
     if (over === undefined) return undefined
     const left = written.filter(({ step, isUndone }) => !isUndone && (step === undefined || over.has(step)))
-    const size = sizeOf(artifact)
-    for (;;) {
-      const tracked = { base, written: left, isStale: false }
-      const present = sizeOf(contentOf(tracked))
-      if (present === size) return tracked
-      if (present < size || left.pop() === undefined) return undefined
-    }
+    const sizes = sizesOf(base, left)
+    const size = jsonSize(artifact)
+    const count = sizes.findLastIndex((each) => each <= size)
+    return sizes[count] === size ? { base, written: left.slice(0, count), isStale: false } : undefined
   }
 
   #forgetIfSettled(artifactId: string, { written, isStale }: Tracked): void {
@@ -197,7 +196,17 @@ function replacing({ artifact, options }: PlannedWrite, restored: boolean): Plan
   return { artifact, options: { ...options, append: false, restored } }
 }
 
-/** The same in every order of keys. */
-function sizeOf(content: Content): number {
-  return content === undefined ? 0 : JSON.stringify(content).length
+/** The bytes of the artifact before the first of the writes, and after each. */
+function sizesOf(base: Content, written: readonly Written[]): readonly number[] {
+  const shown = { artifacts: base === undefined ? [] : [ownArtifact(base)] }
+  let size = base === undefined ? 0 : jsonSize(base)
+  const sizes = [size]
+  for (const { holder, append } of written) {
+    for (const artifact of holder.artifacts) {
+      size += artifactGrowth(shown, { artifact, append })
+      applyArtifact(shown, { artifact, append })
+    }
+    sizes.push(size)
+  }
+  return sizes
 }
