@@ -131,7 +131,9 @@ export class EndedDelegations<P extends Principal> {
         },
         id,
       )
-      const outcome: unknown = await settings.execute(run)
+      // The run learns of the end before its code waits for the history, which it passes all the same.
+      const { aborted: hasEnded } = run.signal
+      const outcome: unknown = hasEnded && (await settings.execute(run))
       const outputs = isStream(outcome) ? outputsOf(outcome) : undefined
       while (outputs !== undefined && !(await outputs.next()).done);
     } catch (error) {

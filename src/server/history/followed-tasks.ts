@@ -110,8 +110,12 @@ export class FollowedTasks {
     else void this.#cancel(task, followers, reason)
   }
 
-  /** A task that could not be canceled at its agent stays marked. */
+  /**
+   * A task that could not be canceled at its agent stays marked, and so does one whose agents were left to the code, which has
+   * not continued.
+   */
   async #cancel(task: TaskSnapshot | null, followers: ReadonlySet<Follower>, reason: unknown): Promise<void> {
+    if (followers.size === 0) return
     const outcomes = [...followers].map((follower) => follower.canceled(reason))
     if ((await Promise.all(outcomes)).every(isOver) && task !== null) await this.#marks.remove(task)
   }

@@ -15,6 +15,8 @@ export type Recorder = (entries: readonly HistoryEntry[], change?: HistoryChange
 
 /** So long parallel code may take until it calls the next entry of the history, in ms. */
 const STALL_MS = 600_000
+/** As {@link STALL_MS}, after the end of the run. */
+const STALL_AFTER_END_MS = 5_000
 
 /** What code waits for in a replay. */
 interface Held {
@@ -341,9 +343,7 @@ export class Journal {
       const key = keyOf(first.entry.kind, first.entry.name)
       const held = this.#held.get(key)
       if (held === undefined) {
-        if (this.#dropped !== undefined) this.#failHeld()
-        else if (this.#held.size > 0)
-          this.#stopStall = this.#clock.schedule(() => this.#stall(first), STALL_MS)
+        if (this.#held.size > 0) this.#stopStall = this.#awaitNext(first)
         return
       }
       this.#held.delete(key)
@@ -351,6 +351,13 @@ export class Journal {
       held.deliver(first.entry)
     }
     for (const [, { deliver }] of this.#removeHeld()) deliver(undefined)
+  }
+
+  /** Waits until the code asks for the entry that comes next. Its other branches may do so only after this tick. */
+  #awaitNext(next: Recorded): () => void {
+    return this.#dropped === undefined
+      ? this.#clock.schedule(() => this.#stall(next), STALL_MS)
+      : this.#clock.schedule(() => this.#failHeld(), STALL_AFTER_END_MS)
   }
 
   /** Nothing asks for the entry that comes next: the code has changed, or has called a step within the work of another one. */

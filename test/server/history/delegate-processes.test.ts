@@ -6,7 +6,9 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { call, jsonRpc, ORIGIN, taskOf, user } from '../spec/support/agent.js'
 import {
   begin,
+  cluster,
   FaultyStore,
+  holdUp,
   replicas,
   resultOf,
   send,
@@ -293,6 +295,63 @@ describe('the cancel of a task whose process has died', () => {
     clock.advance(15_001)
     await until(() => slow.tasks.countTasks({ state: 'canceled' }) === 1)
     expect(asking.tasks.countTasks({ state: 'completed' })).toBe(1)
+  })
+
+  test('reaches an agent that works beside steps of which the code asks later', async () => {
+    const slow = await slowChild()
+    const execute: Execute = async (run) => {
+      const beside = async (): Promise<void> => {
+        // Code of its own, which takes a turn of the event loop.
+        await new Promise<void>((resolve) => void setImmediate(resolve))
+        await run.step('quick', () => 'quick')
+        await run.step('slow', () => new Promise<never>(() => undefined))
+      }
+      await Promise.all([beside(), run.delegate('book', slow.client, 'Lisbon')])
+    }
+    const { a, b, clock } = replicas(execute)
+    const { id } = await begin(a, 'go')
+    await until(async () => {
+      const kinds = (await a.tasks.history(id)).map(({ entry }) => entry.kind)
+      return kinds.includes('handle') && kinds.includes('step')
+    })
+    a.store.fail()
+    await b.tasks.cancelTask(id)
+    clock.advance(15_000)
+    await settle()
+    clock.advance(15_001)
+    await until(() => slow.tasks.countTasks({ state: 'canceled' }) === 1)
+    expect(b.errors).toEqual([])
+  })
+
+  test('reaches an agent that asks while the cancel is stored, of a run that has left the memory', async () => {
+    let ask = (): void => {}
+    const told = new Promise<void>((resolve) => (ask = resolve))
+    const asking = await child(async (run) => {
+      await told
+      return textOf(await run.requireInput('Which seat?'))
+    })
+    const commit = holdUp('commit')
+    const { all, clock } = cluster([booking(asking)], {}, commit.way)
+    const [a] = all
+    if (a === undefined) throw new Error('There is one')
+    const { id } = await begin(a, 'go')
+    await until(async () => (await a.tasks.history(id)).some(({ entry }) => entry.kind === 'handle'))
+    clock.advance(61_000)
+    await settle()
+    expect(a.handler.stats().runs.waiting).toBe(0)
+    const { called, go } = commit.next()
+    const canceled = a.tasks.cancelTask(id)
+    await called
+    ask()
+    // The process has learned of the question.
+    await until(() => a.errors.length > 0)
+    go()
+    await canceled
+    for (let sweeps = 0; sweeps < 3; sweeps += 1) {
+      await settle()
+      clock.advance(15_001)
+    }
+    await until(() => asking.tasks.countTasks({ state: 'canceled' }) === 1)
   })
 
   test('reaches an agent that has received the message, and whose answer was lost', async () => {
