@@ -30,7 +30,8 @@ export class IdleRuns<P extends Principal> {
   /** The run waits, for the user or something else. */
   onWaiting(active: ActiveRun<P>): void {
     const { settings, registry } = this.#context
-    if (registry.isClosing) this.end(active)
+    // What the code asks for in this tick comes first: it is recorded with the question.
+    if (registry.isClosing) active.stopTimer = settings.clock.schedule(() => this.end(active), 0)
     else if (isShared(settings.tasks)) this.#letGoLater(active)
   }
 

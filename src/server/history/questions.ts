@@ -16,6 +16,12 @@ import { Answers, Question } from './question.js'
 
 export type AskingState = 'input-required' | 'auth-required'
 
+/** What a question says. */
+interface Prompt {
+  readonly say: Say
+  readonly messageId: string
+}
+
 /** What the turn of a run uses of it. */
 export interface TurnHost {
   /** The task; creates it first where there is none. */
@@ -26,11 +32,9 @@ export interface TurnHost {
   readonly deadline: () => number | undefined
   readonly signal: () => AbortSignal
   /** Moves the task, with `say` as a message of the conversation, in one change with the entries. */
-  readonly move: (
-    state: TaskState,
-    entries: readonly HistoryEntry[],
-    say?: { readonly say: Say; readonly messageId: string },
-  ) => void
+  readonly move: (state: TaskState, entries: readonly HistoryEntry[], say?: Prompt) => void
+  /** Shows a question that the conversation has, unless the task shows it. */
+  readonly showAgain: (state: AskingState, prompt: Prompt) => void
   /** @throws Once the run is over, whose code can record nothing more. */
   readonly requireRunning: () => void
   /** As {@link requireRunning}. Creates the task where there is none, and moves it to `working` unless it waits for the user. */
@@ -39,7 +43,7 @@ export interface TurnHost {
   readonly change: <T>(change: () => T) => T
 }
 
-interface Asking<P extends Principal> extends Pick<TurnHost, 'task' | 'move' | 'signal'> {
+interface Asking<P extends Principal> extends Pick<TurnHost, 'task' | 'move' | 'showAgain' | 'signal'> {
   /** Called when the run begins or stops to wait for the user. */
   readonly onWaiting: () => void
   readonly context: RunContext<P>
@@ -69,6 +73,11 @@ export class Questions<P extends Principal> {
 
   get isOpen(): boolean {
     return this.#open !== undefined
+  }
+
+  /** Whether the code has asked, and the history may answer. */
+  get isReplayed(): boolean {
+    return this.#replayed !== undefined
   }
 
   /** Whether the code waits for the answer to an open question. Code that does not may wait for something else. */
@@ -189,7 +198,7 @@ export class Questions<P extends Principal> {
       }
       if (this.#answerNext(question, true)) return
       this.#wait(question)
-      this.#run.move(state, [])
+      this.#run.showAgain(state, { say: prompt, messageId: this.#run.messageId(name) })
       this.#onWaiting()
     } catch (error) {
       this.#replayed = undefined

@@ -88,6 +88,11 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     return this.#parts?.questions.isOpen ?? false
   }
 
+  /** Whether an earlier attempt has asked what the code asks, which may be open. */
+  get isAskingAgain(): boolean {
+    return this.#parts?.questions.isReplayed ?? false
+  }
+
   /** Whether the code waits for the user, or only for times, signals and other agents. */
   get isIdle(): boolean {
     if (this.#parts === undefined) return false

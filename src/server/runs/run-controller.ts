@@ -61,6 +61,9 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
       deadline: () => this.deadline,
       signal: () => this.signal,
       move: (state, entries, said) => this.#moveWith(state, said?.say, entries, said?.messageId),
+      showAgain: (state, { say, messageId }) => {
+        if (this.task.state !== state) this.#move(state, this.#toMessage(say, messageId))
+      },
       requireRunning: () => this.#task?.requireRunning(this.#abortReason),
       work: () => {
         this.#task?.requireRunning(this.#abortReason)
@@ -327,7 +330,8 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
   /** As {@link #requireTask}. Moves the task to `working`, unless it waits for the answer to a question. */
   #requireWorking(): RunTask {
     const task = this.#requireTask()
-    if (!this.isWaiting) this.start()
+    const isAsking = this.isWaiting || (this.#context.staysWaiting === true && this.turn.isAskingAgain)
+    if (!isAsking) this.start()
     return task
   }
 

@@ -218,6 +218,69 @@ test.each([
   expect(await resultOf(b, id)).toEqual(['Lisbon'])
 })
 
+describe('a question stays the status message', () => {
+  async function shown(at: Replica, id: string): Promise<unknown[]> {
+    const { state, message, messages } = (await at.tasks.getTask(id)) ?? { messages: [] }
+    const asked = messages.filter(({ role }) => role === 'agent').map(textOf)
+    return [state, message && textOf(message), asked]
+  }
+  const asked = ['input-required', 'Which city?', ['Which city?']]
+
+  test('when a process that is closing asks it, and the sleep beside it is due', async () => {
+    const { execute, done } = reminder()
+    const { all, clock } = cluster([
+      (run) => {
+        void all[0]?.handler.close({ graceMs: 2_000 })
+        return execute(run)
+      },
+      execute,
+    ])
+    const [a, b] = all as [Replica, Replica]
+    const { id } = await begin(a, 'go')
+    await settle()
+    expect(await shown(b, id)).toEqual(asked)
+    clock.advance(HOUR)
+    await pass(clock, () => done.length === 1)
+    expect(await shown(b, id)).toEqual(asked)
+    expect(await states(b, id)).toEqual(['working', 'input-required'])
+  })
+
+  test('when the process has moved the task on after its question was dropped', async () => {
+    const { all, clock } = cluster(
+      [true, false].map((isFirst): Execute => async (run) => {
+        const answer = run.requireInput('Which city?')
+        if (isFirst) await answer.catch(() => run.update('Stopping'))
+        return textOf(await answer)
+      }),
+    )
+    const [a, b] = all as [Replica, Replica]
+    const { id } = await begin(a, 'go')
+    await settle()
+    void a.handler.close({ graceMs: 1 })
+    await settle()
+    expect(await stateAt(b, id)).toBe('working')
+    await pass(clock, async () => (await stateAt(b, id)) === 'input-required')
+    expect(await shown(b, id)).toEqual(asked)
+  })
+
+  test('when the process has died before the sleep beside it was stored', async () => {
+    const { all, clock } = cluster(
+      [true, false].map((isFirst): Execute => async (run) => {
+        const waits = [run.waitFor('note'), run.requireInput('Which city?')]
+        await Promise.all([...waits, isFirst ? undefined : run.sleep('pause', { ms: HOUR })])
+      }),
+    )
+    const [a, b] = all as [Replica, Replica]
+    const { id } = await begin(a, 'go')
+    await settle()
+    a.store.fail()
+    await b.tasks.signal(id, 'note', 'noted')
+    await pass(clock, async () => (await b.tasks.history(id)).some(({ entry }) => entry.kind === 'sleep'))
+    expect(await shown(b, id)).toEqual(asked)
+    expect(await states(b, id)).toEqual(['working', 'input-required'])
+  })
+})
+
 describe.each(LEASING_STORES)('over %s', (_, open) => {
   test('a sleep beside an open question is due', async () => {
     const { execute, done } = reminder(100_000)
