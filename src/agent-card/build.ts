@@ -69,17 +69,12 @@ export type AgentCardInput = AgentCardFields & AgentAddress
  */
 export function buildAgentCard(input: AgentCardInput): AgentCard {
   requireCard(input)
+  requireKnownCard(input)
   // A copy without the fields that are undefined.
   const { url, protocolVersions = ['1.0', '0.3'], ...given } = plain(input) as AgentCardInput
   if (url === undefined && given.supportedInterfaces === undefined) {
     throw invalidParams('card.url', 'is missing: pass the URL of the agent, such as https://agent.example')
   }
-  const unknown = Object.keys(given).find((key) => !(key in AgentCardSchema.shape))
-  if (unknown !== undefined) {
-    const known = ['url', 'protocolVersions', ...Object.keys(AgentCardSchema.shape)]
-    throw invalidParams(`card.${unknown}`, `is unknown${knownNames(unknown, known)}`)
-  }
-  requireKnownFields(AgentCardSchema, given, 'card')
   if (url !== undefined && !/^https?:\/\/[^/]/.test(url)) {
     throw invalidParams('card.url', 'must be an absolute URL, such as https://agent.example')
   }
@@ -98,6 +93,20 @@ export function buildAgentCard(input: AgentCardInput): AgentCard {
     },
     'card',
   )
+}
+
+/** Fields of the input that stand for "supportedInterfaces" of the card. */
+const SHORTHANDS = ['url', 'protocolVersions']
+
+/** @throws {A2AError} `INVALID_PARAMS` for an unknown field at any depth, also for one that is `undefined`. */
+function requireKnownCard(input: AgentCardInput): void {
+  const known = [...SHORTHANDS, ...Object.keys(AgentCardSchema.shape)]
+  const unknown = Object.keys(input).find((key) => !known.includes(key))
+  if (unknown !== undefined) {
+    throw invalidParams(`card.${unknown}`, `is unknown${knownNames(unknown, known)}`)
+  }
+  const fields = Object.entries(input).filter(([key]) => !SHORTHANDS.includes(key))
+  requireKnownFields(AgentCardSchema, Object.fromEntries(fields), 'card')
 }
 
 /** @throws {A2AError} `INVALID_PARAMS` for anything but an object. */

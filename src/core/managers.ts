@@ -366,7 +366,8 @@ export interface LeasedTasks<S extends string = TaskState> extends SyncTasks<S> 
    */
   send(seen: TaskSnapshot<S>, leaseId: string, message: MessageInput): Promise<boolean>
   /**
-   * Renews a lease that is so old that it may have expired. Rejects with the reason if another process has the task by now.
+   * Renews a lease that is so old that it may have expired. Rejects with the reason if another process has the task by now, or
+   * the store fails: then the task is lost.
    */
   requireLease(taskId: string): Promise<void> | undefined
   /**

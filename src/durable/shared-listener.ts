@@ -4,6 +4,7 @@
  * @module
  */
 import { onAbort } from '../runtime/abort.js'
+import { sharedByCopies } from '../runtime/environment.js'
 
 /** A connection that listens. Methods are called one after the other for a channel. */
 export interface ListeningSession {
@@ -43,6 +44,8 @@ export class SharedListener {
 
   /** Resolves once the channel is listened to, or `signal` aborts, to a function that stops it. */
   async listen(channel: string, subscriber: Subscriber, signal?: AbortSignal): Promise<() => void> {
+    // It would open a connection that nothing closes.
+    if (signal?.aborted) return () => undefined
     const stop = this.#enter(channel, subscriber)
     let ignoreAbort = (): void => undefined
     const aborted = new Promise<void>((resolve) => {
@@ -110,13 +113,12 @@ export class SharedListener {
   }
 }
 
-/** The listeners of this process, also those of another copy of this module: bundlers load it again at each change. */
+/** The listeners of this process, also those of other copies of this library. */
 const LISTENERS = Symbol.for('a2a-tasks.listeners.1')
 
 /** The listener of a client, which all stores over it share. */
 export function listenerOf(client: object, open: OpenListening): SharedListener {
-  const shared = globalThis as { [LISTENERS]?: WeakMap<object, SharedListener> | undefined }
-  const listeners = (shared[LISTENERS] ??= new WeakMap())
+  const listeners = sharedByCopies(LISTENERS, () => new WeakMap<object, SharedListener>())
   const listener = listeners.get(client) ?? new SharedListener(open)
   listeners.set(client, listener)
   return listener

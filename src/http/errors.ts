@@ -135,7 +135,7 @@ function codeOf(error: object): string | undefined {
   return typeof code === 'string' ? code : undefined
 }
 
-/** Whether the response has an HTTP status, and no information beyond it. */
+/** Whether the error is a response with an HTTP status, and without an error of A2A. */
 export function hasStatus(error: unknown): boolean {
   return A2AError.is(error, 'EXTERNAL_SERVICE_ERROR') && error.data.status !== undefined
 }

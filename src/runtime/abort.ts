@@ -3,13 +3,14 @@
  *
  * @module
  */
+import { callSafely } from './uncaught.js'
 
 const callbacksOf = new WeakMap<AbortSignal, Set<() => void>>()
 
-/** The one listener of each signal. A signal aborts once. */
+/** The one listener of each signal. A signal aborts once. As with listeners, one that throws does not stop the others. */
 function callAll(this: AbortSignal): void {
   this.removeEventListener('abort', callAll)
-  for (const callback of callbacksOf.get(this) ?? []) callback()
+  for (const callback of callbacksOf.get(this) ?? []) callSafely(callback)
   callbacksOf.delete(this)
 }
 
@@ -25,12 +26,10 @@ export function onAbort(signal: AbortSignal | undefined, callback: () => void): 
     return () => {}
   }
   const all = callbacksOf.get(signal) ?? new Set()
+  if (all.size === 0) signal.addEventListener('abort', callAll)
   callbacksOf.set(signal, all.add(callback))
-  // Adds the same listener once.
-  signal.addEventListener('abort', callAll)
   return () => {
-    all.delete(callback)
-    if (all.size === 0) signal.removeEventListener('abort', callAll)
+    if (all.delete(callback) && all.size === 0) signal.removeEventListener('abort', callAll)
   }
 }
 

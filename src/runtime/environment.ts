@@ -74,3 +74,12 @@ export function pageUrl(): URL | undefined {
 export function globalRegistry(key: symbol): unknown {
   return (globalThis as { readonly [key: symbol]: unknown })[key]
 }
+
+/**
+ * A value that all copies of this library in the process share: bundlers load modules again at each change. Only this
+ * library writes under `key`.
+ */
+export function sharedByCopies<T>(key: symbol, create: () => T): T {
+  const shared = globalThis as { [key: symbol]: T | undefined }
+  return (shared[key] ??= create())
+}

@@ -85,6 +85,11 @@ describe('buildAgentCard', () => {
     ['card.name', { name: undefined }],
     ['card.url', { url: 'a.example' }],
     ['card.nmae', { nmae: 'A' }],
+    ['card.nmae', { nmae: undefined }],
+    [
+      'card.skills[0].exmaples',
+      { skills: [{ id: 's', name: 'S', description: '', tags: ['s'], exmaples: undefined }] },
+    ],
     ['card.version', { version: 1 }],
     ['card.skills[0].id', { skills: [{ name: 'S', description: '', tags: ['s'] }] }],
     ['card.skills[0].tags', { skills: [{ id: 's', name: 'S', description: '', tags: [] }] }],

@@ -122,11 +122,12 @@ const functionOf =
     })()
   }
 
-/** The order of what parallel steps write is open: that of artifacts, and of the chunks of one that they share. */
+/** The order of what parallel steps write is open: that of artifacts, and of the words of one that they share. */
 function resultOf({ state, artifacts, messages }: Task): unknown {
-  const chunks = artifacts.map(({ artifactId, parts = [] }) => {
-    const texts = parts.map(({ text }) => text)
-    return [artifactId, artifactId === 'a' ? texts.sort() : texts]
+  const chunks = artifacts.map((artifact) => {
+    const { artifactId, parts = [] } = artifact
+    const words = textOf(artifact).split(' ').sort()
+    return [artifactId, artifactId === 'a' ? words : parts.map(({ text }) => text)]
   })
   return { state, messages, artifacts: Object.fromEntries(chunks) as unknown }
 }

@@ -185,7 +185,7 @@ describe('A2AGateway', () => {
     const ended = await gateway.tasks.waitFor(task?.id ?? '')
     expect(ended).toMatchObject({
       state: 'completed',
-      artifacts: [{ parts: [{ text: 'Roses ' }, { text: 'are red' }] }],
+      artifacts: [{ parts: [{ text: 'Roses are red' }] }],
     })
   })
 

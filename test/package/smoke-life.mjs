@@ -20,7 +20,7 @@ export async function live({ core, client, gateway, server, node, telemetry, tes
   tasks.updateTask(id, { state: 'completed', output: { counted: 2 } })
   const task = await done
   equal(task.state, 'completed')
-  equal(task.artifacts[0].parts.length, 2)
+  equal(task.artifacts[0].parts.map(({ text }) => text).join(), '12')
   equal(seen.join(), 'submitted → working,working → completed')
   equal((await stream).map(({ type }) => type).join(), 'snapshot,status,artifact,artifact,output,status')
 

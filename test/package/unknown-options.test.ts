@@ -296,7 +296,7 @@ const NO_OPTIONS: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/^(Dialect|Codec|ClientCodec)\./, 'a handler or a client calls its dialect'],
   [/^AgentProvider\./, 'the gateway calls its provider'],
   [
-    / (HandlerObserver|TasksObserver|LeasedTasksListener|NodeResponse)$/,
+    / (HandlerObserver|TasksObserver|LeasedTasksListener|NodeResponse|IoRedisClient, NodeRedisClient)$/,
     'an object of the user with methods',
   ],
   [/^(HandlerObserver|\w+Follower|TasksObserver|LeasedTasksListener)\./, 'the library notifies an observer'],

@@ -195,7 +195,7 @@ export function loadKaosCard(settings: HttpSettings, baseUrl: string, limits: Ca
   return firstCard(settings, urls, limits, (card) => card)
 }
 
-/** Fetches the card of the first URL that has one. If none has, throws the error of the first URL, which names all. */
+/** Fetches the card of the first URL that has one. If none has, throws the error of the first URL, which also names the origin's. */
 async function firstCard<T>(
   settings: HttpSettings,
   urls: readonly string[],
@@ -212,7 +212,7 @@ async function firstCard<T>(
     }
   }
   const others = urls.slice(1).map(shownUrl)
-  // The place before A2A 0.3 is not worth a word.
+  // Each base has two places. The error names none that only agents before A2A 0.3 use.
   if (others.length < 2) throw failure
   const note = `Nor is there a card at ${others.at(-2)}`
   if (A2AError.is(failure, 'EXTERNAL_SERVICE_ERROR')) throw withNote(failure, note)

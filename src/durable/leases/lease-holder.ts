@@ -200,7 +200,9 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
 
   requireLease(taskId: string): Promise<void> | undefined {
     const leased = this.#requireChangeable(taskId)
-    return requireLease(this.#context, leased, () => this.#onMissed(leased))
+    const required = requireLease(this.#context, leased, () => this.#onMissed(leased))
+    required?.catch((error: unknown) => this.#fail(leased, error))
+    return required
   }
 
   setNote(taskId: string, note: JsonValue): void {

@@ -7,6 +7,7 @@ import { onAbort } from '../../runtime/abort.js'
 import { requireDelay } from '../../runtime/options.js'
 import { A2AError, invalidParams, type ErrorCode } from '../../core/errors.js'
 import type { LeasedTasks, LeasedTasksListener, SyncTasks } from '../../core/managers.js'
+import { wellFormed } from '../../core/json.js'
 import { readParams } from '../../core/validate.js'
 import { describe } from '../../runtime/describe.js'
 import { settleWithin } from '../../runtime/shutdown.js'
@@ -225,8 +226,10 @@ export class LocalTaskManager implements SessionTaskManager {
     this.#follow(this.#worked.signalOf(id), controller)
     try {
       if (task.state !== 'working') this.#worked.patchTask(id, { state: 'working', message: 'Processing' })
+      // A process that begins the work again has the text of the task.
+      const said = wellFormed(text)
       const answer = await joinText(
-        await this.#settings.processFn(text, { sessionId, taskId: id, metadata, owner, signal }),
+        await this.#settings.processFn(said, { sessionId, taskId: id, metadata, owner, signal }),
         signal,
         (error) => this.#fail(id, error, signal),
       )

@@ -21,8 +21,9 @@ export interface PostgresStoreOptions {
    */
   readonly prepare?: boolean | undefined
   /**
-   * The client that listens for hints. LISTEN occupies one connection while tasks are followed, for all stores of the process over this client. `false` disables hints, and
-   * managers only poll. Default is the client of the store, which then must not be a `Pool` of one connection.
+   * The client that listens for hints. While tasks are followed, LISTEN occupies one connection, which all stores of the process
+   * over this client share. `false` disables hints, and managers only poll. Default is the client of the store, which then must
+   * not be a `Pool` of one connection.
    */
   readonly listen?: PostgresClient | false | undefined
   /**

@@ -121,10 +121,10 @@ async function reserve(sql: PostgresJsSql): Promise<PostgresJsReserved> {
 /** The same client, whose every use calls `requireOpen` first. */
 function guard(own: PostgresJsReserved, requireOpen: () => void): PostgresJsReserved {
   return new Proxy(own, {
-    apply(target, self, given: unknown[]): unknown {
+    apply(target, receiver, given: unknown[]): unknown {
       requireOpen()
       // The driver's client is a function. The types have only what the store uses.
-      return Reflect.apply(target as never, self, given)
+      return Reflect.apply(target as never, receiver, given)
     },
     get(target, name): unknown {
       const member: unknown = Reflect.get(target, name)

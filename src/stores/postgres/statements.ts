@@ -1,5 +1,5 @@
 /**
- * What the store needs of a database.
+ * The interface to a database that the store needs.
  *
  * @module
  */

@@ -102,8 +102,7 @@ export interface RedisStore extends TaskStore {
  *   at once, so they wait for no more than these.
  *
  * All keys share one hash tag. Redis Cluster works through a client that treats it as a single node, and keeps the whole store
- * on one shard.
- * `keyPrefix` of the client comes before all keys and channels. Clients of several nodes are refused.
+ * on one shard. Clients of several nodes are refused. `keyPrefix` of the client comes before all keys and channels.
  *
  * Methods reject with `STORE_FAILED` when an operator has to act: the store is not set up, a later release has set it up, or
  * the connection's user lacks a permission. They reject with the driver's error in all other cases.
@@ -115,7 +114,8 @@ export interface RedisStore extends TaskStore {
  * const store = redisStore(client)
  * await store.migrate()
  * const tasks = new DurableTaskManager({ store })
- * @throws {TypeError} for a client of another package or of several nodes, and for an option that is unknown or has the wrong type.
+ * @throws {TypeError} for a client of another package or of several nodes, and for an option that is unknown or has the wrong
+ *   type.
  */
 export function redisStore(
   client: IoRedisClient | NodeRedisClient,

@@ -97,7 +97,9 @@ describe('a process that dies', () => {
     await pass(clock, async () => (await state(b, id)) === 'failed')
     a.store.mend()
     await pass(clock, () => run.signal.aborted)
-    expect(() => run.artifact('late')).toThrow(`Task ${id} was ended by another process: failed`)
+    expect(() => run.artifact('late')).toThrow(
+      `Task ${id} was failed by another process, because the lease of this one was not renewed in time`,
+    )
     expect((await waiting).result?.task?.status.state).toBe('TASK_STATE_FAILED')
     expect(textsOf(await get(b, id))).toEqual([])
   })

@@ -82,7 +82,6 @@ describe('sendMessage', () => {
     ['returns a list', () => ['a', 'b']],
     ['yields a number', () => chunks(42 as unknown as string)],
     ['breaks off', () => breaking('a')],
-    ['says what UTF-8 cannot hold', () => '\ud800'],
   ])('fails the task, and does not reject, where the work %s', async (_, processFn) => {
     const { manager, errors } = setup(processFn as ProcessFn)
     const task = await manager.sendMessage('go')
@@ -121,7 +120,6 @@ describe('sendMessage', () => {
     ['throws', () => fail(new Error('again'))],
     ['returns a number', () => 42],
     ['returns nothing', () => undefined],
-    ['says what UTF-8 cannot hold', () => '\ud800'],
   ])('has its own text where describeError %s', async (_, describeError) => {
     const options = { describeError: describeError as () => string }
     const { manager, errors } = setup(() => fail(new Error('secret')), options)
@@ -150,10 +148,26 @@ describe('sendMessage', () => {
     expect(tasks.size()).toBe(0)
   })
 
+  test('has U+FFFD in place of what UTF-8 cannot hold, in what is sent, processed, answered and described', async () => {
+    const given: string[] = []
+    const echo = setup((text) => {
+      given.push(text)
+      return 'b\ud800'
+    })
+    expect(textsOf(await echo.manager.sendMessage('a\ud800'))).toEqual(['user: a\ufffd', 'agent: b\ufffd'])
+    // A process that begins the work again has the text of the task.
+    expect(given).toEqual(['a\ufffd'])
+    const broken = setup(() => fail(new Error('secret')), { describeError: () => 'c\ud800' })
+    expect(await broken.manager.sendMessage('go')).toMatchObject({ state: 'failed', message: 'c\ufffd' })
+  })
+
   test('refuses a text that is no message: work does not begin', async () => {
     let count = 0
-    const { manager, tasks } = setup(() => String(++count))
-    expect(await rejection(manager.sendMessage('\ud800'))).toMatchObject({ code: 'INVALID_PARAMS' })
+    const { manager, tasks } = setup(() => String(++count), {
+      tasks: new TaskManager({ limits: { maxMessagesSize: 100 } }),
+    })
+    const refused = manager.sendMessage('x'.repeat(200))
+    expect(await rejection(refused)).toMatchObject({ code: 'LIMIT_EXCEEDED' })
     expect(count).toBe(0)
     expect(tasks.listTasks().map(({ state }) => state)).toEqual(['rejected'])
   })

@@ -49,10 +49,7 @@ export class TurnIds<P extends Principal> {
     if (scope !== undefined) return this.#derived(scope.count(kind), kind, scope.label)
     for (;;) {
       const count = this.#counts[kind]++
-      if (kind === 'message')
-        return this.#isPlain && settings.retry === undefined
-          ? settings.generateId()
-          : this.#derived(count, kind)
+      if (kind === 'message') return this.#isOnlyAttempt ? settings.generateId() : this.#derived(count, kind)
       const id = this.#artifactId(count)
       // Code that lost the context of its step, or a step that an older version has done, may have taken it.
       if (this.#host.isFree(id)) return id
@@ -61,13 +58,19 @@ export class TurnIds<P extends Principal> {
 
   /** The id of the message that asks the question of this name. */
   ofQuestion(name: string): string {
-    const { tasks, settings } = this.#context
-    return tasks.recordHistory === undefined ? settings.generateId() : this.#derived(0, 'question', name)
+    return this.#isOnlyAttempt ? this.#context.settings.generateId() : this.#derived(0, 'question', name)
   }
 
   /** Whether the task is in memory and has no history. Most turns are so: their ids are not derived, which takes time. */
   get #isPlain(): boolean {
     return this.#context.tasks.finish === undefined && !this.#host.hasHistory()
+  }
+
+  /** Whether no attempt of the turn comes before or after this one. */
+  get #isOnlyAttempt(): boolean {
+    const { tasks, settings, earlier } = this.#context
+    if (tasks.recordHistory === undefined) return true
+    return tasks.finish === undefined && settings.retry === undefined && earlier === undefined
   }
 
   #derived(count: number, kind: string, ...label: readonly string[]): string {
