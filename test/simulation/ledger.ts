@@ -1,6 +1,6 @@
 /** What the store holds and who may change it, as it becomes so: no process sees it that early. */
 import type { HistoryEntry, TaskEvent } from 'a2a-tasks'
-import type { Commit, Creation, Grant, Lease } from 'a2a-tasks/durable'
+import type { Commit, Creation } from 'a2a-tasks/durable'
 
 type StepEntry = Extract<HistoryEntry, { readonly kind: 'step' }>
 
@@ -21,8 +21,6 @@ export class Ledger {
   readonly #failures = new Map<string, number>()
   /** The steps of the present turn that no attempt does again. */
   #stored: readonly StepEntry[] = []
-  #holder: string | undefined
-  readonly #leases = new Map<string, string>()
 
   constructor(now: () => number) {
     this.#now = now
@@ -35,27 +33,22 @@ export class Ledger {
 
   onEffect(replica: string, method: string, given: readonly unknown[], result: unknown): void {
     if (method === 'create' && result === true && this.events.length === 0) {
-      const { events, lease, head } = given[0] as Creation
+      const { events, head } = given[0] as Creation
       this.taskId ??= head.id
-      if (lease !== undefined) this.#granted(replica, lease.id)
       this.#append(replica, events)
     } else if (method === 'commit' && result === 'committed') {
       this.#append(replica, (given[0] as Commit).events)
-    } else if (method === 'acquire') {
-      const lease = given[1] as Lease
-      if ((result as Grant | undefined)?.leaseId === lease.id) this.#granted(replica, lease.id)
     }
   }
 
   /** The work of a step begins, or is done. */
-  onStep(replica: string, key: string, when: 'begins' | 'does'): void {
+  onStep(key: string, when: 'begins' | 'does'): void {
     if (when === 'does') {
       this.done.set(key, (this.done.get(key) ?? 0) + 1)
       return
     }
     const label = key.slice(key.indexOf('/') + 1).replace(/(#\d+)@[\d.]+$/, '$1')
-    const isStored = this.#stored.some(({ name }) => name === label)
-    if (isStored && this.#holder === replica)
+    if (this.#stored.some(({ name }) => name === label))
       this.faults.push(`step ${label} begins again after its output was stored`)
   }
 
@@ -64,11 +57,6 @@ export class Ledger {
     const count = this.#failures.get(place) ?? 0
     this.#failures.set(place, count + 1)
     return count < times
-  }
-
-  #granted(replica: string, leaseId: string): void {
-    this.#leases.set(leaseId, replica)
-    this.#holder = replica
   }
 
   #append(replica: string, events: readonly TaskEvent<string>[]): void {

@@ -102,7 +102,7 @@ class Simulation {
       onEffect: (replica) => (method, given, result) => ledger.onEffect(replica.name, method, given, result),
       onStep: (replica, key, when) => {
         world.note(`${replica.name} ${when} ${key}`)
-        ledger.onStep(replica.name, key, when)
+        ledger.onStep(key, when)
       },
       onCall: (replica, n, when) => this.#onCall(replica, n, when),
       onError: (replica, error) => {
