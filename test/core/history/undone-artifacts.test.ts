@@ -28,7 +28,7 @@ function leftOf(changes: readonly Change[]): unknown {
   const events = logOf(changes)
   return undoneArtifacts(
     { events, restored: undefined },
-    events.filter(({ type }) => type === 'history'),
+    events.filter((event) => event.type === 'history'),
   ).get(ID)
 }
 

@@ -222,7 +222,7 @@ describe('a question stays the status message', () => {
   async function shown(at: Replica, id: string): Promise<unknown[]> {
     const { state, message, messages } = (await at.tasks.getTask(id)) ?? { messages: [] }
     const asked = messages.filter(({ role }) => role === 'agent').map(textOf)
-    return [state, message && textOf(message), asked]
+    return [state, typeof message === 'object' ? textOf(message) : message, asked]
   }
   const asked = ['input-required', 'Which city?', ['Which city?']]
 

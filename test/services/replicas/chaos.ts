@@ -1,7 +1,10 @@
 /** Tasks on replicas that are killed, and what must hold of every one of them after. */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
+import { textOf } from 'a2a-tasks/server'
 import { evolve, isInterrupted, isTerminal, type TaskEvent, type TaskSnapshot } from '../../../src/index.js'
+import { A2A_LIFECYCLE } from '../../../src/core/lifecycle.js'
+import { unfold } from '../../../src/durable/cache/checkpoint.js'
 import type { TaskStore } from '../../../src/durable/index.js'
 import { Client, hasEnded, RefusedError, type Reading } from './client.js'
 import type { Cluster } from './cluster.js'
@@ -180,7 +183,7 @@ export async function faultsOf(
     if (generation !== index + 1) say(`event ${index + 1} of the log has the generation ${generation}`)
   })
   const task = log.reduce<TaskSnapshot | undefined>(evolve, undefined)
-  const kept = stored.events.reduce((now, event) => evolve<string>(now, event), stored.checkpoint)
+  const kept = unfold(stored, A2A_LIFECYCLE)
   if (JSON.stringify(task) !== JSON.stringify(kept)) say('the log does not give the task')
   if (task === undefined) return [...faults, `${id}: has no log`]
   const { state } = task
@@ -194,8 +197,8 @@ export async function faultsOf(
 
 /** A run counts from 0: in each of its turns no number is missing, and none comes twice. */
 function numberFaults(task: TaskSnapshot<string>): string[] {
-  const parts = task.artifacts.find(({ artifactId }) => artifactId === 'numbers')?.parts ?? []
-  const numbers = parts.map((part) => Number(part.text))
+  const said = textOf(task.artifacts.find(({ artifactId }) => artifactId === 'numbers') ?? {})
+  const numbers = said.split(' ').filter(Boolean).map(Number)
   return numbers.flatMap((number, index) => {
     const before = numbers[index - 1]
     const isNext = number === 0 || (before !== undefined && number === before + 1)
