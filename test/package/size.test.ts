@@ -27,7 +27,7 @@ it(`\`import { TaskManager } from 'a2a-tasks'\`, minified and zipped, takes at m
  * code for tasks of a `taskManager` is its own file, which only clients with a `taskManager` load. A bundler that makes
  * one file of all adds it, and docs/design/performance.md says how much that is.
  */
-const CLIENT_LIMIT = 36_700
+const CLIENT_LIMIT = 37_200
 
 it(`\`import { A2AClient } from 'a2a-tasks/client'\` takes at most ${CLIENT_LIMIT} bytes`, async () => {
   const { code, codeOnDemand, gzipBytes } = await bundle(`export { A2AClient } from 'a2a-tasks/client'`, {
