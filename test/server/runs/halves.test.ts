@@ -148,6 +148,25 @@ describe.each(MANAGERS)('over %s', (_name, open) => {
   })
 })
 
+test('a step whose half has no room for its replacement ends without it', async () => {
+  const open: Open = (clock) => new TaskManager({ clock, limits: { maxArtifactsSize: 300 } })
+  const own = await agent(open, async (run) => {
+    await run.step('s', async () => {
+      await Promise.resolve()
+      chunk(run, CUT)
+      try {
+        for (;;) run.artifact({ artifactId: 'other', parts: [{ text: '.' }] })
+      } catch {
+        return 'full'
+      }
+    })
+    run.complete()
+  })
+  const { artifacts } = await own.reaches(await own.say('go'), 'completed')
+  expect(artifacts[0]?.parts).toEqual([{ text: 'Hello ' }])
+  expect(own.errors).toEqual([])
+})
+
 test('streams never have a half', async () => {
   const { handler } = await agent(inMemory, halves)
   const client = await A2AClient.connect(ORIGIN, {

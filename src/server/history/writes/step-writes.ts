@@ -70,7 +70,11 @@ export class StepWrites {
   }
 
   #endChunks(scope: StepScope): void {
-    for (const chunk of scope.halves.end()) this.write(chunk, undefined, scope)
+    try {
+      for (const chunk of scope.halves.end()) this.write(chunk, undefined, scope)
+    } catch {
+      // The task has ended, or has no room: the text ends without the half.
+    }
   }
 
   #make({ artifact, options }: PlannedWrite): void {
