@@ -43,7 +43,13 @@ whenPostgres('managers over one pool', () => {
 
   function managerOver(pool: pg.Pool, schema: string): DurableTaskManager {
     // Nothing is found by polling.
-    return new DurableTaskManager({ store: postgresStore(pool, { schema }), pollIntervalMs: 600_000 })
+    const manager = new DurableTaskManager({
+      store: postgresStore(pool, { schema }),
+      pollIntervalMs: 600_000,
+    })
+    // A pool ends only after the client that listens was released, also where the test has failed.
+    onTestFinished(() => manager.destroy())
+    return manager
   }
 
   async function listeners(pool: pg.Pool): Promise<number> {
@@ -66,7 +72,10 @@ whenPostgres('managers over one pool', () => {
     const pairs = schemas.flatMap((schema) =>
       Array.from({ length: 5 }, () => [managerOver(pool, schema), managerOver(pool, schema)] as const),
     )
+    // Until it listens, a manager reads the store again, and may have heard of all before.
     await Promise.all(pairs.map((pair, index) => hears(pair, `task ${index}`)))
+    await expect.poll(() => listeners(pool)).toBeGreaterThan(0)
+    await Promise.all(pairs.map((pair, index) => hears(pair, `heard ${index}`)))
     expect(await listeners(pool)).toBe(1)
     await Promise.all(pairs.flat().map((manager) => manager.destroy()))
     await expect.poll(() => listeners(pool)).toBe(0)
