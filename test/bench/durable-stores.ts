@@ -15,6 +15,7 @@ import { Pool } from 'pg'
 import { startPostgres } from '../support/postgres-server.js'
 import { startRedis } from '../support/redis-server.js'
 import type { Build } from './build.js'
+import { leaveOut, needPostgres, needRedis } from './missing.js'
 import type { Row } from './report.js'
 
 export interface Bench {
@@ -85,7 +86,16 @@ export async function benchSqlite({ url }: Build): Promise<Bench> {
   }
 }
 
-export async function benchPostgres({ url }: Build, fsync: 'on' | 'off' = 'on'): Promise<Bench> {
+export function benchPostgres(build: Build): Promise<Bench> {
+  return openPostgres(build, 'on')
+}
+
+export function benchPostgresWithoutSync(build: Build): Promise<Bench> {
+  return openPostgres(build, 'off')
+}
+
+async function openPostgres({ url }: Build, fsync: 'on' | 'off'): Promise<Bench> {
+  needPostgres()
   const { postgresStore } = (await import(new URL('stores/postgres/index.js', url).href)) as typeof Postgres
   const server = await startPostgres({ fsync })
   const pools: Pool[] = []
@@ -121,6 +131,7 @@ export async function benchPostgres({ url }: Build, fsync: 'on' | 'off' = 'on'):
 }
 
 export async function benchRedis({ url }: Build): Promise<Bench> {
+  needRedis()
   const { redisStore } = (await import(new URL('stores/redis/index.js', url).href)) as typeof RedisStores
   const server = await startRedis()
   const clients: Redis[] = []
@@ -151,22 +162,32 @@ export async function benchRedis({ url }: Build): Promise<Bench> {
   }
 }
 
-export const STORES = [benchMemory, benchSqlite, (build: Build) => benchPostgres(build), benchRedis]
+type Maker = (build: Build) => Promise<Bench>
 
-/** Measures one store after the other. */
-export async function eachOf(
-  makers: readonly ((build: Build) => Promise<Bench>)[],
+export const STORES: readonly Maker[] = [benchMemory, benchSqlite, benchPostgres, benchRedis]
+
+/** Measures one store after the other, without those whose server is not installed. */
+export async function* eachOf(
+  makers: readonly Maker[],
   build: Build,
-  work: (bench: Bench) => Promise<Row[]>,
-): Promise<Row[]> {
-  const rows: Row[] = []
+  work: (bench: Bench, another: () => Promise<Bench>) => Promise<readonly Row[]>,
+): AsyncIterable<Row> {
   for (const make of makers) {
-    const bench = await make(build)
+    const bench = await orLeaveOut(make, build)
+    if (bench === undefined) continue
     try {
-      rows.push(...(await work(bench)))
+      yield* await work(bench, () => make(build))
     } finally {
       await bench.close()
     }
   }
-  return rows
+}
+
+async function orLeaveOut(make: Maker, build: Build): Promise<Bench | undefined> {
+  try {
+    return await make(build)
+  } catch (error) {
+    leaveOut(`rows of ${make.name}`, error)
+    return undefined
+  }
 }

@@ -12,11 +12,12 @@ import {
   benchPostgres,
   benchRedis,
   benchSqlite,
+  eachOf,
   loadDurable,
   type Bench,
 } from './durable-stores.js'
 import { compare, type Variant } from './harness.js'
-import { timesTheFloor, type Row } from './report.js'
+import { timesTheFloor } from './report.js'
 import { keepAlive } from '../../src/runtime/timers.js'
 import { expectEqual, YIELD_EVERY, yieldToLoop, type Case } from './workload.js'
 
@@ -71,15 +72,6 @@ function followed(writer: Manager, reader: Manager): Variant {
   }
 }
 
-async function withStores(
-  build: Build,
-  work: (make: (typeof STORES)[number]) => Promise<Row>,
-): Promise<Row[]> {
-  const rows: Row[] = []
-  for (const make of STORES) rows.push(await work(make))
-  return rows
-}
-
 async function openManager(build: Build, bench: Bench, feedSize?: number): Promise<DurableTaskManager> {
   const { DurableTaskManager } = await loadDurable(build)
   const store = await bench.open(feedSize)
@@ -107,30 +99,28 @@ const local: Case = {
 const following: Case = {
   name: 'feed: follow 10,000 events of each store',
   run: (build) =>
-    withStores(build, async (make) => {
-      const bench = await make(build)
+    eachOf(STORES, build, async (bench) => {
       const writer = await openManager(build, bench, FEED_SIZE)
       const reader = await openManager(build, bench, FEED_SIZE)
       const plan = { rounds: ROUNDS, warmUpOps: EVENTS }
       const times = await compare(followed(writer, reader), writing(writer), plan)
       await Promise.all([writer.destroy(), reader.destroy()])
-      await bench.close()
-      return timesTheFloor(`${bench.name}: 10,000 events, followed`, 'written', times, { gate: 1.3 })
+      return [timesTheFloor(`${bench.name}: 10,000 events, followed`, 'written', times, { gate: 1.3 })]
     }),
 }
 
 const keeping: Case = {
   name: 'feed: keep the feed of each store',
   run: (build) =>
-    withStores(build, async (make) => {
-      const [bench, other] = [await make(build), await make(build)]
+    eachOf(STORES, build, async (bench, another) => {
+      const other = await another()
       const fed = await openManager(build, bench, FEED_SIZE)
       const plain = await openManager(build, other)
       const plan = { rounds: ROUNDS, warmUpOps: EVENTS }
       const times = await compare(writing(fed), writing(plain), plan)
       await Promise.all([fed.destroy(), plain.destroy()])
-      await Promise.all([bench.close(), other.close()])
-      return timesTheFloor(`${bench.name}: 10,000 events, with a feed`, 'without', times, {})
+      await other.close()
+      return [timesTheFloor(`${bench.name}: 10,000 events, with a feed`, 'without', times, {})]
     }),
 }
 

@@ -7,7 +7,7 @@
  * is a call in process. Both sides have ten connections, and commit five times. Without fsync, the disk is not part of it.
  */
 import { Client } from 'pg'
-import { benchPostgres, eachOf, STORES } from './durable-stores.js'
+import { benchPostgres, benchPostgresWithoutSync, eachOf, STORES } from './durable-stores.js'
 import { inParallel, openAgent, percentile } from './functions-agent.js'
 import { compare, median, type Variant } from './harness.js'
 import { startDbos, WORKFLOW_STEPS } from './peers/dbos.js'
@@ -89,7 +89,7 @@ const DBOS = 'DBOS'
 const workflow: Case = {
   name: 'durable functions: a workflow of three steps, DBOS',
   run: (build) =>
-    eachOf([benchPostgres, (of) => benchPostgres(of, 'off')], build, async (bench) => {
+    eachOf([benchPostgres, benchPostgresWithoutSync], build, async (bench) => {
       const client = new Client({ connectionString: bench.url })
       await client.connect()
       await client.query('CREATE DATABASE dbos')

@@ -175,8 +175,7 @@ async function answering(build: Build, feedSize: number) {
   return { variant, fetch, close }
 }
 
-async function overhead(build: Build): Promise<Row[]> {
-  const rows: Row[] = []
+async function* overhead(build: Build): AsyncIterable<Row> {
   for (const [name, feedSize] of [
     ['with a feed', 10_000],
     ['by polling', 0],
@@ -186,11 +185,8 @@ async function overhead(build: Build): Promise<Row[]> {
     const times = await compare(open.variant, closed.variant, { rounds: 31, warmUpOps: 4 * MESSAGES })
     stop()
     await Promise.all([open.close(), closed.close()])
-    rows.push(
-      timesTheFloor(`a message while an inspector is open, ${name}`, 'none open', times, { gate: 1.05 }),
-    )
+    yield timesTheFloor(`a message while an inspector is open, ${name}`, 'none open', times, { gate: 1.05 })
   }
-  return rows
 }
 
 export const inspectorCases: readonly Case[] = [

@@ -11,6 +11,7 @@ import { Pool } from 'pg'
 import { startPostgres } from '../support/postgres-server.js'
 import { slowPool } from '../support/slow-pool.js'
 import type { Build } from './build.js'
+import { needPostgres } from './missing.js'
 import { loadDurable } from './durable-stores.js'
 import { formatNs, type Row } from './report.js'
 import { sendBody } from './requests.js'
@@ -85,6 +86,7 @@ function timed(store: TaskStore, renewals: number[]): TaskStore {
 }
 
 async function leasesUnderLoad(build: Build): Promise<Row[]> {
+  needPostgres()
   const server = await startPostgres({ fsync: 'on' })
   try {
     const quiet = await longestRenewal(build, server.url, 0)

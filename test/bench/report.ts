@@ -1,5 +1,5 @@
 /**
- * A measured row, and the table of all rows.
+ * A measured row, and its line in the table.
  */
 import { median, medianRatio, type Comparison } from './harness.js'
 
@@ -81,18 +81,24 @@ function formatBound({ value, unit, good }: Row, bound: number | undefined): str
   return `${good === 'at least' ? '≥' : '≤'} ${text} ${isMet ? 'met' : 'MISSED'}`
 }
 
-const HEADINGS = ['work', 'peer', 'ours', "peer's", 'measured', 'gate', 'goal']
+/** The columns of the table, and how wide they are at least: rows are shown before the widest one is known. */
+const COLUMNS = [
+  ...[['work', 60] as const, ['peer', 28] as const, ['ours', 20] as const, ["peer's", 12] as const],
+  ...[['measured', 9] as const, ['gate', 16] as const, ['goal', 16] as const],
+]
 
-/** A Markdown table, aligned to be read as it is. */
-export function toTable(rows: readonly Row[]): string {
-  const cells = rows.map((row) => [
+/** The first two lines of the table in Markdown. */
+export const HEAD = [COLUMNS.map(([heading]) => heading), COLUMNS.map(([, width]) => '-'.repeat(width))]
+  .map(lineOf)
+  .join('\n')
+
+export function toLine(row: Row): string {
+  return lineOf([
     ...[row.work, row.peer, row.ours, row.theirs, formatValue(row.value, row.unit)],
     ...[formatBound(row, row.gate), formatBound(row, row.goal)],
   ])
-  const widths = HEADINGS.map((heading, column) =>
-    Math.max(heading.length, ...cells.map((line) => line[column]?.length ?? 0)),
-  )
-  const toLine = (line: readonly string[]): string =>
-    `| ${line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`
-  return [HEADINGS, widths.map((width) => '-'.repeat(width)), ...cells].map(toLine).join('\n')
+}
+
+function lineOf(cells: readonly string[]): string {
+  return `| ${COLUMNS.map(([, width], index) => (cells[index] ?? '').padEnd(width)).join(' | ')} |`
 }

@@ -7,7 +7,8 @@ import type { Row } from './report.js'
 export interface Case {
   /** What `npm run bench -- <words>` chooses by. */
   readonly name: string
-  readonly run: (build: Build) => Promise<Row[]>
+  /** One that measures for minutes yields each row as soon as it has it. */
+  readonly run: (build: Build) => Promise<readonly Row[]> | AsyncIterable<Row>
 }
 
 export const SEED = 'TaskManager module'

@@ -16,7 +16,7 @@ const PACKAGES = '/usr/lib/postgresql'
 const READY = 'database system is ready to accept connections'
 
 /** Whether there is a server to start. */
-function hasPostgresServer(): boolean {
+export function hasPostgresServer(): boolean {
   return programs() !== undefined
 }
 

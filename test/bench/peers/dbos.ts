@@ -2,6 +2,7 @@
  * A workflow of three steps on DBOS, a library that keeps workflows in PostgreSQL. `npm run test:services` installs it.
  */
 import { loadService } from '../../services/installed.js'
+import { needPackage } from '../missing.js'
 
 /** As much of the package as is used here. */
 interface Package {
@@ -29,6 +30,7 @@ export interface Workflows {
 }
 
 export async function startDbos(systemDatabaseUrl: string, poolSize: number): Promise<Workflows> {
+  needPackage(DBOS_PACKAGE)
   const entry = new URL(`../../services/node_modules/${DBOS_PACKAGE}/dist/src/index.js`, import.meta.url)
   const { DBOS } = await loadService<Package>(entry.href)
   DBOS.setConfig({
