@@ -75,9 +75,14 @@ const PUBLIC = new Set(
 )
 
 describe('the imports of src/', () => {
-  it.each(SOURCES)('%s keeps to the arrows', (file) => {
-    const faults = importsOf(read(`src/${file}`)).map((imported) => faultOf(file, imported))
-    expect(faults.filter((fault) => fault !== undefined)).toEqual([])
+  it('keep to the arrows', () => {
+    const faults = SOURCES.flatMap((file) =>
+      importsOf(read(`src/${file}`)).flatMap((imported) => {
+        const fault = faultOf(file, imported)
+        return fault === undefined ? [] : [`${file}: ${fault}`]
+      }),
+    )
+    expect(faults).toEqual([])
   })
 
   it('have no cycle, imports of types included', () => {
