@@ -17,6 +17,7 @@ import {
   type HttpSettings,
 } from '../http/request.js'
 import { withoutPlainHttp } from './connection/interfaces.js'
+import { isInconclusive, isUnreadable } from './run/patience.js'
 import type { Unread } from '../runtime/unread.js'
 import { fieldsOf, parseJson, asText } from '../http/json.js'
 import { requireKnown, requirePositive } from '../runtime/options.js'
@@ -60,10 +61,13 @@ const POLL_TIMEOUT_MS = 10_000
 const MAX_ANSWER_BYTES = 16_777_216
 const MAX_DEPTH = 100
 const MAX_SHOWN = 1_000
+/** Statuses of a client's error after which the same request may succeed. */
+const PASSING = [408, 425, 429]
 
 /**
  * Sends `message` to the agent at `baseUrl` and waits for its answer. Failures are results with `success: false` and an
- * `error`: `Submit failed: HTTP 503 — …`, `Timed out after 5000ms`, `Task failed`, or the agent's own text.
+ * `error`: `Submit failed: HTTP 503 — …`, `Poll failed: HTTP 404 — …`, `Timed out after 5000ms`, `Task failed`, or the agent's own
+ * text.
  *
  * @throws {A2AError} `REQUEST_ABORTED`.
  * @throws {TypeError | RangeError} for an invalid option; the message names it.
@@ -86,16 +90,37 @@ export async function invokeRemoteAgent(
     if (leftMs() === 0) return failure('', timedOut(timeoutMs))
   }
   const body = JSON.stringify({ params: { message, skill, timeoutMs } })
-  let taskId: string
-  let url: string
+  let taskId = ''
   try {
     taskId = await submit(settings, `${base}/a2a/tasks/send`, body, leftMs, signal)
-    url = `${base}/a2a/tasks/${encodeURIComponent(taskId)}`
+    const url = `${base}/a2a/tasks/${encodeURIComponent(taskId)}`
+    return await follow(settings, url, taskId, { leftMs, timeoutMs, pollIntervalMs, signal })
   } catch (error) {
     if (A2AError.is(error, 'REQUEST_ABORTED')) throw error
-    if (leftMs() === 0) return failure('', timedOut(timeoutMs))
-    return failure('', `Submit failed: ${error instanceof Error ? error.message : String(error)}`)
+    if (leftMs() === 0) return failure(taskId, timedOut(timeoutMs))
+    const what = taskId === '' ? 'Submit' : 'Poll'
+    return failure(taskId, `${what} failed: ${error instanceof Error ? error.message : String(error)}`)
   }
+}
+
+interface Following {
+  readonly leftMs: () => number
+  readonly timeoutMs: number
+  readonly pollIntervalMs: number
+  readonly signal: AbortSignal | undefined
+}
+
+/**
+ * Polls the task until it is over.
+ *
+ * @throws As {@link poll}.
+ */
+async function follow(
+  settings: HttpSettings,
+  url: string,
+  taskId: string,
+  { leftMs, timeoutMs, pollIntervalMs, signal }: Following,
+): Promise<RemoteInvocationResult> {
   for (;;) {
     const { state, messages } = await poll(settings, url, leftMs, signal)
     const result = resultOf(taskId, asText(state).replaceAll('_', '-'), lastAgentText(messages))
@@ -129,13 +154,21 @@ async function submit(
       (answer) => answer.text,
       () => 'unknown',
     )
-    throw new Error(`HTTP ${status} — ${text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text}`)
+    throw refused(status, text)
   } finally {
     opened.scope.dispose()
   }
 }
 
-/** Fetches the task. Empty on failure, after which the next poll may succeed. */
+function refused(status: number, text: string): Error {
+  return new Error(`HTTP ${status} — ${text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text}`)
+}
+
+/**
+ * Fetches the task. Empty on a failure after which the next poll may succeed.
+ *
+ * @throws What every further poll would lead to, such as HTTP 404.
+ */
 async function poll(
   settings: HttpSettings,
   url: string,
@@ -146,10 +179,12 @@ async function poll(
     const limits = { signal, timeoutMs: Math.min(POLL_TIMEOUT_MS, leftMs()) }
     const headers = { accept: 'application/json' }
     const { status, text } = await request(settings, { method: 'GET', url, headers }, limits)
-    return status >= 200 && status < 300 ? fieldsOf(parseJson(text, MAX_DEPTH)) : {}
+    if (status >= 200 && status < 300) return fieldsOf(parseJson(text, MAX_DEPTH))
+    if (status >= 500 || PASSING.includes(status)) return {}
+    throw refused(status, text)
   } catch (error) {
-    if (A2AError.is(error, 'REQUEST_ABORTED')) throw error
-    return {}
+    if (isInconclusive(error) || isUnreadable(error)) return {}
+    throw error
   }
 }
 

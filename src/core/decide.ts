@@ -178,7 +178,10 @@ function decideMessage(
   return { type: 'message', taskId: task.id, generation: task.generation + 1, timestamp, message }
 }
 
-/** The message comes before the entries, and the update, which may end the task, after them. */
+/**
+ * The message comes before the entries, and the update, which may end the task, after them. The entries say what code has done:
+ * they are kept where others have moved the task to the state of the update.
+ */
 function decideHistory<S extends string>(
   task: TaskSnapshot<S>,
   { entries, message, update }: HistoryCommand<S>,
@@ -198,9 +201,16 @@ function decideHistory<S extends string>(
     if (entry.kind === 'signal') requireRoomForSignal(task, entry)
     events.push({ type: 'history', taskId, generation, timestamp, entry })
   }
-  if (update !== undefined)
-    events.push(...decideUpdate({ ...task, generation }, update, rules, usage, timestamp))
+  const rest = update?.state === task.state ? withoutState(update) : update
+  if (rest !== undefined) events.push(...decideUpdate({ ...task, generation }, rest, rules, usage, timestamp))
   return events
+}
+
+/** What is left of an update when others have moved the task to its state before. */
+function withoutState<S extends string>(update: UpdateCommand<S>): UpdateCommand<S> | undefined {
+  const { message, output, artifacts } = update
+  const isEmpty = message === undefined && output === undefined && artifacts.length === 0
+  return isEmpty ? undefined : { ...update, state: undefined }
 }
 
 /** The most signals that a task has not received. */

@@ -47,6 +47,8 @@ export async function retry<T>(
       const delayMs = pauseAfter(pacing, attempt, error)
       if (delayMs >= leftMs()) throw error
       await abortableSleep(pacing.clock, delayMs, signal)
+      // The pause may have taken longer, as where the process stood still.
+      if (leftMs() === 0) throw error
     }
   }
 }

@@ -118,17 +118,31 @@ describe('the task is asked for', () => {
   })
 
   test.each<[string, Reply | 'never' | Error]>([
-    ['HTTP 404', { status: 404 }],
+    ['HTTP 408', { status: 408 }],
+    ['HTTP 425', { status: 425 }],
+    ['HTTP 429', { status: 429 }],
     ['HTTP 500', { status: 500, body: { ...TASK, state: 'failed' } }],
     ['no JSON', { body: '<html>' }],
     ['null', { body: 'null' }],
     ['no connection', new TypeError('fetch failed')],
-    ['too much', { body: { ...TASK, state: 'completed', messages: [said('x'.repeat(16_777_216))] } }],
     ['a state of no protocol', { body: { ...TASK, state: 'constructor' } }],
   ])('again when the answer is %s', async (_, bad) => {
     const { result, pass } = invoke([bad, done(said('Hi'))])
     await pass(3000)
     expect(await result).toMatchObject({ success: true, responseText: 'Hi' })
+  })
+
+  test.each<[string, Reply, RegExp]>([
+    ['HTTP 400', { status: 400, body: 'no such route' }, /^Poll failed: HTTP 400 — no such route$/],
+    ['HTTP 401', { status: 401 }, /^Poll failed: HTTP 401 — $/],
+    ['HTTP 404', { status: 404, body: 'x'.repeat(2000) }, /^Poll failed: HTTP 404 — x{1000}…$/],
+    ['too much', { body: 'x'.repeat(16_777_217) }, /^Poll failed: .*maxResponseBytes/],
+  ])('no more when the answer is %s', async (_, refusal, error) => {
+    const { result, asked, pass } = invoke([{ body: TASK }, refusal])
+    expect(await pass(3000)).toBe(2)
+    expect(await result).toMatchObject({ success: false, taskId: 't1', responseText: null })
+    expect((await result).error).toMatch(error)
+    expect(asked).toHaveLength(3)
   })
 
   test('again when there is no answer for 10 s', async () => {

@@ -1,6 +1,7 @@
 import { A2AError } from 'a2a-tasks'
 import { ManualClock } from 'a2a-tasks/testing'
 import { describe, expect, it } from 'vitest'
+import { timeLeft } from '../../src/runtime/clock.js'
 import { pause, pauseMs, retry, retryAfterMs, abortableSleep, type Pacing } from '../../src/http/retry.js'
 
 const LONGEST = 2 ** 31 - 1
@@ -171,6 +172,23 @@ describe('retry', () => {
     expect(error).toBe(errors[3])
     expect(calls).toBe(4)
     expect(waits).toEqual([250, 500, 1_000])
+  })
+
+  it('gives up with the last error where a pause has taken all the time', async () => {
+    const given = pacing(1)
+    const error = unavailable()
+    let calls = 0
+    const work = (): Promise<never> => {
+      calls += 1
+      return Promise.reject(error)
+    }
+    const result = retry(given, undefined, () => true, work, timeLeft(given.clock, 1_000)).catch(
+      (reason: unknown) => reason,
+    )
+    await turns()
+    given.clock.advance(5_000)
+    expect(await result).toBe(error)
+    expect(calls).toBe(1)
   })
 
   it('gives up at once where the error is no reason to continue', async () => {

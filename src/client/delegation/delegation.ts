@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { A2AError, invalidParams } from '../../core/errors.js'
+import { A2AError, invalidParams, type AnyA2AError } from '../../core/errors.js'
 import { isTerminal } from '../../core/lifecycle.js'
 import type { JsonObject } from '../../core/json-types.js'
 import type { TaskSnapshot } from '../../core/task.js'
@@ -12,6 +12,7 @@ import { randomId } from '../../runtime/ids.js'
 import { sleep } from '../../runtime/timers.js'
 import { parseUrl } from '../../runtime/url.js'
 import { AbortScope } from '../../http/abort.js'
+import { isInconclusive, isUnreadable } from '../run/patience.js'
 import type { RunOptions, RunResult, TaskRunner } from '../run/run-types.js'
 import { cancelAbandoned } from './cancellations.js'
 import { isShared, type ClientTasks } from './leases.js'
@@ -122,7 +123,10 @@ export class DelegationManager {
     }
   }
 
-  /** Goes on with the task of a process that has died. No caller waits for it, so it fails if the agent cannot be reached. */
+  /**
+   * Goes on with the task of a process that has died. No caller waits for it, so it fails if the agent cannot be reached, and at
+   * once if the agent refuses.
+   */
   async #recover(
     shared: SharedDelegations,
     taskId: string,
@@ -138,16 +142,31 @@ export class DelegationManager {
       for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
         const task = tasks.peekTask(taskId)
         if (task === null || isTerminal(task.state)) return
-        try {
-          const result = await runTurn(delegated, task, await this.#clientOf(known), agent, {})
-          if (result.type !== 'error') return
-        } catch {
-          // The agent may be reached later.
+        const reason = await this.#failureOf(delegated, task, known, agent)
+        if (reason === undefined) return
+        if (isFinal(reason)) {
+          new LocalCopy(tasks, taskId).finish('failed', reason.message)
+          return
         }
         await sleep(ATTEMPT_PAUSE_MS, signal, this.#clock)
       }
       new LocalCopy(tasks, taskId).finish('failed', UNREACHABLE)
     }).catch(() => undefined)
+  }
+
+  /** Runs a turn. Resolves to why it could not, if so. Never rejects. */
+  async #failureOf(
+    delegated: DelegatedTask,
+    task: TaskSnapshot,
+    known: string | object,
+    agent: AgentReference,
+  ): Promise<unknown> {
+    try {
+      const result = await runTurn(delegated, task, await this.#clientOf(known), agent, {})
+      return result.type === 'error' ? result.error : undefined
+    } catch (error) {
+      return error
+    }
   }
 
   /** Runs `work` while this process has the task for itself. */
@@ -221,6 +240,12 @@ function requireLive(local: TaskSnapshot | null, taskId: string): TaskSnapshot {
   const { state } = local
   if (!isTerminal(local.state)) return local
   throw new A2AError('TASK_TERMINAL', `Cannot send task in terminal state: ${state}`, { taskId, state })
+}
+
+/** Whether a later attempt leads to the same: the agent refuses, or must not be asked. */
+function isFinal(error: unknown): error is AnyA2AError {
+  if (!A2AError.is(error) || isInconclusive(error) || isUnreadable(error)) return false
+  return error.code !== 'INTERNAL' && error.code !== 'STORE_FAILED'
 }
 
 /** Recognises clients by shape: they may come from another copy of the library. */

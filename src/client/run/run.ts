@@ -346,15 +346,18 @@ export class Run {
     if (this.#signal.aborted) throw this.#signal.reason
   }
 
-  /** The result of a run that cannot continue. Cancels the task after an abort, a failed callback or a limit. */
+  /**
+   * The result of a run that cannot continue. Cancels the task after an abort, a failed callback or a limit, unless another
+   * process continues with it.
+   */
   async #toFailure(error: unknown): Promise<RunResult> {
     const isAborted = this.#signal.aborted
     const cause: unknown = isAborted ? this.#signal.reason : error
     const failure = [error, cause].find((each) => each instanceof CallbackFailure)
     const hasTimedOut = isAborted && A2AError.is(cause, 'REQUEST_TIMED_OUT')
     let canceled: RemoteTask | undefined
-    const isCanceled = isAborted && !hasTimedOut && !(cause instanceof RunAbandoned)
-    if (isCanceled || isTaskTooLarge(error) || failure !== undefined) {
+    const isCanceled = (isAborted && !hasTimedOut) || isTaskTooLarge(error) || failure !== undefined
+    if (isCanceled && !(cause instanceof RunAbandoned)) {
       canceled = await cancel(this.#connection, this.#options.headers, (signal) =>
         this.#findTaskToCancel(signal),
       )

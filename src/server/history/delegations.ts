@@ -32,6 +32,7 @@ export interface DelegationHost {
   readonly journal: Journal
   readonly lineageTo: LineageSource['lineageTo']
   readonly limits: { readonly maxStepBytes: number; readonly maxDepth: number }
+  /** Also once this process has let go of the task. */
   readonly taskId: () => string
   /** The id of the message of a delegation. */
   readonly messageId: (label: string) => string

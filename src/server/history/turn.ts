@@ -216,11 +216,11 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
 
   readonly delegate: Run<P>['delegate'] = (name, agent, message, options = {}) => {
     const { settings, stored, tasks } = this.#context
-    const { task, work, signal } = this.#host
+    const { task, taskId, work, signal } = this.#host
     const host = {
       ...{ journal: this.#made.journal, work, signal, limits: settings.limits },
       lineageTo: this.lineageTo,
-      taskId: () => task().id,
+      taskId,
       messageId: (label: string) => this.#keyOf(task().id, label),
       followers: this.#made.followers,
       marks: this.#made.delegations,

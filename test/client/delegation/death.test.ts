@@ -160,6 +160,32 @@ describe('a process dies', () => {
     expect(await messagesTo(agent)).toEqual([])
   })
 
+  test.each([
+    [401, 'https://agent.test/ requires valid credentials (HTTP 401)'],
+    [410, 'A2A: https://agent.test/ answered HTTP 410: Gone for good'],
+  ])(
+    'and the agent refuses the next one with %d: the task fails at once, with the reason',
+    async (status, reason) => {
+      const { agent } = worker()
+      let refuses = false
+      const fetch: typeof agent.fetch = (url, init) => {
+        if (!refuses || url.includes('.well-known')) return agent.fetch(url, init)
+        return Promise.resolve(Response.json({ message: 'Gone for good' }, { status }))
+      }
+      const at = await world([{ ...agent, fetch }], open)
+      const [a, b] = [at.process(), at.process()]
+      const id = await begun(at, a, agent.url)
+      await at.until(async () => ((await b.tasks.peekTask(id))?.artifacts.length ?? 0) > 0)
+      a.die()
+      refuses = true
+      const since = at.clock.now()
+      await at.until(async () => (await stateOf(b, id)) === 'failed')
+      expect(await b.tasks.peekTask(id)).toMatchObject({ message: reason })
+      // After the lease of the process has expired.
+      expect(at.clock.now() - since).toBeLessThan(60_000)
+    },
+  )
+
   test('and its manager that recovers nothing fails the task', async () => {
     const { agent } = worker()
     const at = await world([agent], open)

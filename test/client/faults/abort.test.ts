@@ -1,4 +1,5 @@
 /** An abort of the caller's signal, at every moment of a run. */
+import { A2AError } from 'a2a-tasks'
 import { describe, expect, test } from 'vitest'
 import { listenersOf } from '../support/listeners.js'
 import {
@@ -245,6 +246,21 @@ test('what onUpdate throws cancels the task, and is thrown', async () => {
   })
   await expect(running).rejects.toBe(failure)
   expect(agent.methods()).toEqual(['SendStreamingMessage', 'CancelTask'])
+})
+
+test('what onUpdate throws cancels no task that another process follows by then', async () => {
+  const agent = await worker()
+  const failure = new Error('Not held here')
+  const controller = new AbortController()
+  const running = clientOf(agent).run('hi', {
+    signal: controller.signal,
+    onUpdate() {
+      controller.abort(new A2AError('LEASE_LOST', 'Held elsewhere', { taskId: '' }))
+      throw failure
+    },
+  })
+  await expect(running).rejects.toBe(failure)
+  expect(agent.methods()).toEqual(['SendStreamingMessage'])
 })
 
 test.each(['onInputRequired', 'onAuthRequired'] as const)(

@@ -188,6 +188,23 @@ describe('what others do', () => {
     expect(here.calls.filter((each) => 'lost' in each)).toEqual([])
   })
 
+  test('leaves the entries of the history that come with a state which the task has by then', async () => {
+    const { here, b, store } = workers()
+    const { leased } = here
+    for (const [message, types] of [
+      [undefined, ['created', 'status', 'history']],
+      [says('Which one?'), ['created', 'status', 'message', 'history', 'status']],
+    ] as const) {
+      const { id } = leased.createTask({ skill: 'test' })
+      await leased.stored(id)
+      await b.patchTask(id, { state: 'working' })
+      const entry = { kind: 'value', name: 'now#1', value: 1 } as const
+      leased.recordHistory(id, [entry], { message, update: { state: 'working', message } })
+      await leased.stored(id)
+      expect((await logOf(store, id)).map(({ type }) => type)).toEqual(types)
+    }
+  })
+
   test('does not make `stored` forget changes before a dropped one', async () => {
     const { here, a, b, faults } = workers()
     const { leased } = here

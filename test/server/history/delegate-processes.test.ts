@@ -49,6 +49,40 @@ describe('a process that closes', () => {
     expect(slow.received).toEqual([`${id}/book#1`])
   })
 
+  test('leaves the task of the agent, whose question it was about to answer, to the next process', async () => {
+    const asking = await child(async (run) => textOf(await run.requireInput('Which seat?')))
+    const { way, next } = holdUp('putDocument')
+    const asked: unknown[] = []
+    const watched: typeof fetch = (input, init) => {
+      // The client sends texts.
+      asked.push((JSON.parse(init?.body as string) as { readonly method: string }).method)
+      return fetch(input, init)
+    }
+    const executes = [booking(asking, watched), booking(asking)]
+    const { all, clock } = cluster(executes, {}, (store, at) => (at === 0 ? way(store) : store))
+    const [a, b] = all
+    if (a === undefined || b === undefined) throw new Error('There are two')
+    const { id } = await begin(a, 'go')
+    await until(async () => (await stateAt(a, id)) === 'input-required')
+    clock.advance(61_000)
+    await until(() => a.handler.stats().runs.waiting === 0)
+    const marked = next()
+    await begin(a, 'By the window', id)
+    await marked.called
+    const closed = a.handler.close({ graceMs: 1 })
+    await settle()
+    clock.advance(2)
+    await settle()
+    marked.go()
+    await closed
+    await settle()
+    await a.tasks.destroy()
+    expect(asked).not.toContain('CancelTask')
+    clock.advance(11_000)
+    await until(async () => (await stateAt(b, id)) === 'completed')
+    expect(await resultOf(b, id)).toEqual(['By the window'])
+  })
+
   test('cancels the task of the agent if no process continues', async () => {
     const slow = await slowChild()
     const { a, clock } = replicas(booking(slow), { manager: { recover: 'fail' } })
