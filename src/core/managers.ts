@@ -270,7 +270,7 @@ export interface LeasedTasksListener<S extends string = TaskState> {
    */
   onNews(task: TaskSnapshot<S>, events: readonly TaskEvent<S>[]): void
   /**
-   * This process no longer holds the task: its lease was lost, or the store accepted no change for too long. Changes that
+   * This process no longer holds the task: its lease was lost, or the store refused a change for good. Changes that
    * were not stored are dropped. The task's signal has aborted with the same reason.
    */
   onLost(taskId: string, reason: Error): void
@@ -366,8 +366,8 @@ export interface LeasedTasks<S extends string = TaskState> extends SyncTasks<S> 
    */
   send(seen: TaskSnapshot<S>, leaseId: string, message: MessageInput): Promise<boolean>
   /**
-   * Renews a lease that is so old that it may have expired. Rejects with the reason if another process has the task by now, or
-   * the store fails: then the task is lost.
+   * Renews a lease that is so old that it may have expired. Waits while the store takes no changes. Rejects with the reason
+   * if another process has the task by now, or the store refuses for good: then the task is lost.
    */
   requireLease(taskId: string): Promise<void> | undefined
   /**

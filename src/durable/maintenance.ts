@@ -39,6 +39,8 @@ export class Maintenance<S extends string> {
   readonly #holders: ReadonlySet<LeaseHolder<S>>
   readonly #observer: ExpiryObserver<S>
   #deadline: Deadline | undefined
+  /** Whether the store took no change of the latest recovery. */
+  #isRefused = false
   #sweeping: Promise<void> | undefined
   #isClosed = false
 
@@ -131,9 +133,16 @@ export class Maintenance<S extends string> {
     const { storeClient, settings } = this.#context
     const orphans = (stuck: number): Promise<readonly Orphan[]> =>
       storeClient.call('orphans', () => settings.store.orphans(BATCH + stuck))
+    const wasRefused = this.#isRefused
+    this.#isRefused = false
     await this.#eachBatch(orphans, async (orphan) => {
       const id = randomId()
-      return await this.#recoverOne(orphan, id).catch((error: unknown) => this.#postpone(orphan, id, error))
+      // Its holder may have waited for the store as well, and continues first.
+      if (wasRefused) return await this.#postpone(orphan, id)
+      return await this.#recoverOne(orphan, id).catch(async (error: unknown) => {
+        storeClient.report(error)
+        return await this.#postpone(orphan, id)
+      })
     })
   }
 
@@ -196,14 +205,19 @@ export class Maintenance<S extends string> {
   }
 
   /**
-   * Moves a task that cannot be recovered now behind the others, which are ordered by the expiry of their leases. If the attempt
-   * has acquired the lease already, the note is again the one before it: what did not begin is no restart.
+   * Moves a task that cannot be recovered now behind the others, which are ordered by the expiry of their leases. Its lease is
+   * renewed once, so a holder that waits for the store has time to renew it too. If the attempt has acquired the lease already,
+   * the note is again the one before it: what did not begin is no restart.
    */
-  async #postpone({ key, note }: Orphan, id: string, error: unknown): Promise<boolean> {
+  async #postpone({ key, leaseId, note }: Orphan, id: string): Promise<boolean> {
     const { settings, storeClient } = this.#context
-    storeClient.report(error)
-    const lease = { id, ttlMs: settings.leaseMs, note }
-    const acquire = (): Promise<Grant | undefined> => settings.store.acquire(key, lease)
+    const { store, leaseMs } = settings
+    const renew = (): Promise<readonly string[]> => store.renew([{ key, id: leaseId }], leaseMs)
+    const renewed = await storeClient.call('renew', renew).catch(storeClient.report)
+    if (renewed === undefined) this.#isRefused = true
+    if (renewed?.length !== 0) return renewed !== undefined
+    const lease = { id, ttlMs: leaseMs, note }
+    const acquire = (): Promise<Grant | undefined> => store.acquire(key, lease)
     const grant = await storeClient.call('acquire', acquire).catch(storeClient.report)
     return grant !== undefined
   }

@@ -57,6 +57,11 @@ export class StoreClient {
     for (const attempt of this.#attempts) this.#limit(attempt, this.#closesAt)
   }
 
+  /** Whether calls are attempted once only. */
+  get isClosing(): boolean {
+    return this.#closesAt !== undefined
+  }
+
   /** From now on {@link callForUser} and {@link requireOpen} fail with `MANAGER_DESTROYED`. */
   destroy(): void {
     this.#isDestroyed = true

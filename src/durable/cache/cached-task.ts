@@ -11,11 +11,11 @@ import { isTerminal, type Lifecycle } from '../../core/lifecycle.js'
 import type { Announce } from '../../core/managers.js'
 import type { TaskRecord } from '../../core/task-record.js'
 import type { Task, TaskKey } from '../../core/task.js'
-import { batchOf, copyOf, failsWith, withChanges } from './change.js'
+import { batchOf, canWait, copyOf, failsWith, isOfHolder, withChanges } from './change.js'
 import type { Change, Decide, Executed, Origin, Select } from './change.js'
 import { changedTooOften, Conflicts, leaseLost } from './conflicts.js'
 import type { DurableSettings } from '../options.js'
-import { sendTransaction, WorkFailure } from './transaction.js'
+import { transactionOf, WorkFailure } from './transaction.js'
 import { isRefusal, type StoreClient } from '../store-client.js'
 import { Checkpoints, fold, headOf, requireNext, toCheckpoint, unreadable } from './checkpoint.js'
 import { Sequence } from './sequence.js'
@@ -37,18 +37,28 @@ export interface CacheEvents<S extends string> {
 
 export interface CacheContext<S extends string> {
   readonly settings: DurableSettings<S>
-  readonly storeClient: Pick<StoreClient, 'callWithRetry' | 'pause' | 'now'>
+  readonly storeClient: Pick<StoreClient, 'callWithRetry' | 'pause' | 'now' | 'report' | 'isClosing'>
   readonly emit: <E extends keyof CacheEvents<S>>(event: E, ...args: CacheEvents<S>[E]) => void
   /** Captures the context of a change. */
   readonly bind: () => Announce
 }
 
 const PAGE = 500
+/** The pause before a commit is repeated that the store has not taken for `storeRetryMs`. */
+const STALLED_MS = 1_000
+
+/** The commit that is under way. */
+interface Commitment<S extends string> {
+  /** The first pending changes. They are not decided again. */
+  readonly batch: readonly Change<S>[]
+  /** Attempts the commit for `storeRetryMs`. Each call repeats the same commit, which takes effect once. */
+  readonly send: () => Promise<TransactionResult>
+}
 
 /**
  * Decides changes at once, against the stored task and the pending changes, and commits them in their order. Changes that
  * gather during a commit go together into the next one. When a commit conflicts with another process's change, that change
- * is read and the pending changes are decided again.
+ * is read and the pending changes are decided again. While the store takes no changes, those of the holder of the lease wait.
  */
 export class CachedTask<S extends string> {
   readonly key: TaskKey
@@ -67,6 +77,8 @@ export class CachedTask<S extends string> {
   /** Set until the task is in the store. */
   #creation: { readonly lease: Lease | undefined } | undefined
   #isFlushing = false
+  #commitment: Commitment<S> | undefined
+  #stalledBy: Error | undefined
   /** Jobs that advance `record`. */
   readonly #advances = new Sequence()
   readonly #headReads = new Sequence()
@@ -162,18 +174,28 @@ export class CachedTask<S extends string> {
     return this.#pending.some((change) => change.by !== by)
   }
 
-  /** Resolves when every change that is pending now is stored or has failed. */
-  async settle(): Promise<void> {
+  /** Why the store has taken no change of the holder for `storeRetryMs`. Unset while it takes them. */
+  get stalledBy(): Error | undefined {
+    return this.#stalledBy
+  }
+
+  /**
+   * Resolves when every change that is pending now is stored or has failed.
+   *
+   * @param isPatient - Whether to wait also while the store takes no changes.
+   */
+  async settle(isPatient = true): Promise<void> {
     const last = this.#changes
     // Pending changes keep their order, so the first one shows whether any is left.
-    while ((this.#pending[0]?.number ?? Infinity) <= last) await this.#advances.run(() => Promise.resolve())
+    while ((this.#pending[0]?.number ?? Infinity) <= last && (isPatient || this.#stalledBy === undefined))
+      await this.#advances.run(() => Promise.resolve())
   }
 
   /** Reads every change that was stored before this call, after those that were pending here. Delays no commit. */
   refresh(): Promise<void> {
     this.#refresh ??= this.#headReads.run(async () => {
       this.#refresh = undefined
-      await this.settle()
+      await this.settle(false)
       await this.#readHead()
     })
     return this.#refresh
@@ -183,6 +205,7 @@ export class CachedTask<S extends string> {
   drop(error: Error): void {
     if (this.#isGone) return
     this.#isGone = true
+    this.#endCommitment()
     this.#context.emit('gone', this, error)
     this.#fail(error)
   }
@@ -223,17 +246,20 @@ export class CachedTask<S extends string> {
   }
 
   async #commit(): Promise<void> {
-    const batch = this.#nextBatch()
+    if (this.#stalledBy !== undefined) await this.#context.storeClient.pause(STALLED_MS)
+    if (!this.isBusy) return
+    this.#commitment ??= this.#nextCommitment()
+    const { batch, send } = this.#commitment
     const [first] = batch
-    if (first === undefined) return
-    const { leaseId } = first
+    const leaseId = first?.leaseId
     let result: TransactionResult
     try {
-      result = await this.#send(batch, leaseId)
+      result = await send()
     } catch (error) {
       this.#onCommitFailed(batch, error)
       return
     }
+    this.#endCommitment()
     switch (result) {
       case 'committed':
         this.#conflicts.reset()
@@ -251,26 +277,48 @@ export class CachedTask<S extends string> {
         this.drop(taskNotFound(this.key.id))
         break
       default:
-        if (typeof result !== 'object' || first.work === undefined)
+        if (typeof result !== 'object' || first?.work === undefined)
           throw unreadable(`The store answers a commit with ${quote(result)}`, 'commit')
         this.#fail(new WorkFailure(result.error), (change) => change === first)
     }
   }
 
-  #nextBatch(): readonly Change<S>[] {
+  #nextCommitment(): Commitment<S> {
     const isSingle = this.#singleCommits > 0
     this.#singleCommits = Math.max(0, this.#singleCommits - 1)
-    return batchOf(this.#pending, isSingle)
+    const batch = batchOf(this.#pending, isSingle)
+    return { batch, send: this.#senderOf(batch) }
   }
 
-  /** Fails the one change that the store refuses for good, or all changes when the store is unavailable. */
+  #endCommitment(): void {
+    this.#commitment = undefined
+    this.#stalledBy = undefined
+  }
+
+  /**
+   * Fails the one change that the store refuses for good. While the store is unavailable, the changes of the holder wait, because
+   * its work would be done again if it lost the task. Other callers get the error.
+   */
   #onCommitFailed(batch: readonly Change<S>[], error: unknown): void {
-    if (!isRefusal(error)) this.#fail(error)
+    const { storeClient } = this.#context
+    const isOfOthers = (change: Change<S>): boolean => !isOfHolder(change)
+    const mayPass = !isRefusal(error) && this.isStored && !storeClient.isClosing
+    if (mayPass && batch.some(isOfHolder) && canWait(this.#pending)) {
+      this.#stalledBy = error as Error
+      storeClient.report(error)
+      // The store may yet take these.
+      for (const change of batch.filter(isOfOthers)) change.reject(error as Error)
+      this.#fail(error, (change) => isOfOthers(change) && !batch.includes(change))
+      return
+    }
+    this.#endCommitment()
+    if (mayPass && batch.every(isOfOthers)) this.#fail(error, isOfOthers)
+    else if (!isRefusal(error) || !this.isStored) this.#fail(error)
     else if (batch.length > 1) this.#singleCommits = batch.length
-    else this.#fail(error, (change) => failsWith(batch[0], change) || this.#creation !== undefined)
+    else this.#fail(error, (change) => failsWith(batch[0], change))
   }
 
-  async #send(batch: readonly Change<S>[], leaseId: string | undefined): Promise<TransactionResult> {
+  #senderOf(batch: readonly Change<S>[]): Commitment<S>['send'] {
     const { settings, storeClient } = this.#context
     const { callWithRetry } = storeClient
     const { store, lifecycle } = settings
@@ -282,25 +330,35 @@ export class CachedTask<S extends string> {
       const whole = fold(task, events)
       // A task that is created in a final state needs no lease.
       const lease = head.hasEnded ? undefined : this.#creation.lease
-      const isNew = await callWithRetry('create', () =>
-        store.create({ task: toCheckpoint(whole), events, head, commitId, lease }),
-      )
-      if (!isNew) this.drop(invalidParams('id', `is taken: ${task.id}`))
-      else this.#checkpoints.record(events, whole)
-      return 'committed'
+      const creation = { task: toCheckpoint(whole), events, head, commitId, lease }
+      return async () => {
+        if (!(await callWithRetry('create', () => store.create(creation))))
+          this.drop(invalidParams('id', `is taken: ${task.id}`))
+        else this.#checkpoints.record(events, whole)
+        return 'committed'
+      }
     }
-    const change = { key: this.key, expectedGeneration: task.generation, head, commitId, leaseId }
     const [first] = batch
-    if (first?.work !== undefined) {
-      const transacted = await sendTransaction(store, storeClient, change, first, first.work)
-      if (transacted === 'committed') this.#checkpoints.record(first.events, undefined)
-      return transacted
+    const change = {
+      key: this.key,
+      expectedGeneration: task.generation,
+      head,
+      commitId,
+      leaseId: first?.leaseId,
     }
-    const isDue = this.#checkpoints.isDue(events, head.hasEnded)
+    const transact = first?.work && transactionOf(store, storeClient, change, first, first.work)
+    const isDue = transact === undefined && this.#checkpoints.isDue(events, head.hasEnded)
     const checkpoint = isDue ? toCheckpoint(fold(task, events)) : undefined
-    const result = await callWithRetry('commit', () => store.commit({ ...change, events, checkpoint }))
-    if (result === 'committed') this.#checkpoints.record(events, checkpoint)
-    return result
+    const commit = { ...change, events, checkpoint }
+    return async () => {
+      const result = await (transact?.() ?? callWithRetry('commit', () => store.commit(commit)))
+      if (result === 'committed')
+        this.#checkpoints.record(
+          batch.flatMap((each) => each.events),
+          checkpoint,
+        )
+      return result
+    }
   }
 
   #onStored(change: Change<S>): void {
@@ -345,6 +403,8 @@ export class CachedTask<S extends string> {
 
   /** @param toGeneration - Nothing is read when the task has this generation already. */
   async #catchUp(toGeneration = Infinity): Promise<void> {
+    // Whether a commit that is repeated has taken effect is not known, nor what precedes it.
+    if (this.#stalledBy !== undefined) return
     if (this.#isGone || this.record.task.generation >= toGeneration) return
     const { settings, storeClient } = this.#context
     const { store, eventLogSize } = settings
@@ -369,7 +429,7 @@ export class CachedTask<S extends string> {
   }
 
   #decidePending(): void {
-    const changes = this.#pending.splice(0)
+    const changes = this.#pending.splice(this.#commitment?.batch.length ?? 0)
     this.#tip = undefined
     for (const change of changes) {
       try {
@@ -384,6 +444,7 @@ export class CachedTask<S extends string> {
   /** Fails the selected changes; default is all pending ones. */
   #fail(error: unknown, isSelected: (change: Change<S>) => boolean = () => true): void {
     const failed = this.#pending.filter(isSelected)
+    if (failed.length === 0) return
     const others = this.#pending.filter((change) => !isSelected(change))
     this.#pending.splice(0, Infinity, ...others)
     this.#decidePending()

@@ -8,6 +8,7 @@ import type { Announce, MaybePromise } from '../../core/managers.js'
 import { copyTask, thawTask } from '../../core/evolve.js'
 import { TaskRecord } from '../../core/task-record.js'
 import type { Task } from '../../core/task.js'
+import { sizeOf } from './checkpoint.js'
 
 /** Returns the events that a change makes. Throws when the task does not allow the change. */
 export type Decide<S extends string> = (record: TaskRecord<S>) => TaskEvent<S>[]
@@ -81,6 +82,19 @@ export function batchOf<S extends string>(
 /** Whether a change fails with `refused`: it is the same one, or another one of a holder, which loses the task. */
 export function failsWith<S extends string>(refused: Change<S> | undefined, change: Change<S>): boolean {
   return change === refused || (change.by !== undefined && change.by === refused?.by)
+}
+
+/** Whether the holder of the lease makes the change, and goes on without waiting for it. */
+export function isOfHolder<S extends string>({ by }: Change<S>): boolean {
+  return by !== undefined
+}
+
+/** The most bytes of changes that wait while the store takes none. */
+const MAX_WAITING_BYTES = 16_777_216
+
+/** Whether a process should keep these changes until the store takes them. */
+export function canWait<S extends string>(pending: readonly Change<S>[]): boolean {
+  return pending.reduce((sum, { events }) => sum + sizeOf(events), 0) <= MAX_WAITING_BYTES
 }
 
 /** Selects a copy of the task. */

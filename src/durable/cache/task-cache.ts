@@ -267,8 +267,9 @@ async function retryRefused<S extends string, T>(
 async function hasMoved<S extends string>(cached: CachedTask<S>): Promise<boolean> {
   const { isBusy } = cached
   const { generation } = cached.tip.task
-  await cached.settle()
   await cached.refresh()
+  // The change is refused because of one that may never be stored.
+  if (cached.stalledBy !== undefined) throw cached.stalledBy
   return isBusy || cached.record.task.generation !== generation
 }
 

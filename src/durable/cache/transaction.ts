@@ -19,16 +19,16 @@ export class WorkFailure extends Error {
 }
 
 /**
- * Makes the change, and replaces its events by those that are stored. The time that the work takes does not count towards
- * `storeRetryMs`. While one attempt is under way no other begins.
+ * Returns a function that makes the change, and replaces its events by those that are stored. The time that the work takes does
+ * not count towards `storeRetryMs`. While one attempt is under way no other begins, also in the next call.
  */
-export async function sendTransaction<S extends string>(
+export function transactionOf<S extends string>(
   store: TaskStore,
   storeClient: Pick<StoreClient, 'callWithRetry' | 'now'>,
   commit: Omit<Transaction, 'work'>,
   change: Change<S>,
   work: Work<S>,
-): Promise<TransactionResult> {
+): () => Promise<TransactionResult> {
   const { callWithRetry } = storeClient
   const decided = [...change.events]
   const timed = new TimedWork((client) => work(client, decided), storeClient)
@@ -43,17 +43,20 @@ export async function sendTransaction<S extends string>(
     own.catch(() => (attempt = undefined))
     return own
   }
-  const result = await callWithRetry('transact', request, () => timed.ms)
-  if (result !== 'committed') return result
-  // Of several attempts, the answer of an earlier one may have been lost.
-  const known = attempts === 1 ? timed.latest : undefined
-  change.events =
-    known ??
-    // A manager of this lifecycle wrote them.
-    ((await callWithRetry('events', () =>
-      store.events(commit.key, commit.expectedGeneration, decided.length),
-    )) as TaskEvent<S>[])
-  return result
+  return async () => {
+    const { ms } = timed
+    const result = await callWithRetry('transact', request, () => timed.ms - ms)
+    if (result !== 'committed') return result
+    // Of several attempts, the answer of an earlier one may have been lost.
+    const known = attempts === 1 ? timed.latest : undefined
+    change.events =
+      known ??
+      // A manager of this lifecycle wrote them.
+      ((await callWithRetry('events', () =>
+        store.events(commit.key, commit.expectedGeneration, decided.length),
+      )) as TaskEvent<S>[])
+    return result
+  }
 }
 
 async function startTransaction(store: TaskStore, transaction: Transaction): Promise<TransactionResult> {

@@ -6,6 +6,10 @@
 import type { Deadline } from '../../core/timeline.js'
 import type { DurableContext } from '../context.js'
 import type { LeasedTask } from './leased-task.js'
+import { isRefusal } from '../store-client.js'
+
+/** The pause before a renewal is repeated that the store has not taken. */
+const RETRY_MS = 1_000
 
 /** Renews all leases together, every third of `leaseMs`. Idle while no lease is held. */
 export class LeaseRenewal<S extends string> {
@@ -54,7 +58,9 @@ export class LeaseRenewal<S extends string> {
     const renewOnce = (): Promise<readonly string[]> => storeClient.call('renew', renew, settings.leaseMs / 3)
     const renewed = leases.length === 0 ? [] : await renewOnce().catch(storeClient.report)
     this.#isRenewing = false
-    this.#schedule(Math.max(0, startedAt + settings.leaseMs / 3 - storeClient.now()))
+    // The first call that a store takes again should be this one, and not the recovery by another process.
+    const everyMs = renewed === undefined ? Math.min(RETRY_MS, settings.leaseMs / 3) : settings.leaseMs / 3
+    this.#schedule(Math.max(0, startedAt + everyMs - storeClient.now()))
     if (renewed === undefined) return
     const ids = new Set(renewed)
     for (const leased of all) {
@@ -65,7 +71,8 @@ export class LeaseRenewal<S extends string> {
 }
 
 /**
- * Renews a lease that is so old that another process may have acquired the task, as after this one was suspended.
+ * Renews a lease that is so old that another process may have acquired the task, as after this one was suspended. Waits for a
+ * store that takes no changes.
  *
  * @param onMissed - Called when the task does not have the lease any more.
  * @returns `undefined` for a lease that is younger. Rejects with the reason if the task was lost.
@@ -77,13 +84,25 @@ export function requireLease<S extends string>(
 ): Promise<void> | undefined {
   const { cached, leaseId } = leased
   const { store, leaseMs } = settings
-  const startedAt = storeClient.now()
-  if (startedAt - leased.renewedAt < leaseMs || !cached.isStored || cached.hasEnded) return undefined
-  const renew = async (): Promise<void> => {
+  if (storeClient.now() - leased.renewedAt < leaseMs || !cached.isStored || cached.hasEnded) return undefined
+  const renewOnce = async (): Promise<void> => {
+    const startedAt = storeClient.now()
     const lease = { key: cached.key, id: leaseId }
     const renewed = await storeClient.callWithRetry('renew', () => store.renew([lease], leaseMs))
     if (renewed.includes(leaseId)) leased.renewedAt = startedAt
     else await onMissed()
+  }
+  const renew = async (): Promise<void> => {
+    for (let isDone = false; !isDone && leased.reason === undefined;) {
+      try {
+        await renewOnce()
+        isDone = true
+      } catch (error) {
+        if (isRefusal(error) || storeClient.isClosing) throw error
+        storeClient.report(error)
+        await storeClient.pause(RETRY_MS)
+      }
+    }
     if (leased.reason !== undefined) throw leased.reason
   }
   return renew()

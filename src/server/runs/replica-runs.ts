@@ -250,7 +250,6 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
   /** Sends the message under the task's lease. `undefined` when the lease is held here by now, or the task has changed. */
   async #deliverByStore(taskId: string, incoming: QueuedMessage<P>): Promise<AcceptedTask | undefined> {
     const { request, owner } = incoming
-    await this.stored(taskId).catch(() => undefined)
     const task = await requireVisible(this.#shared, taskId, owner)
     if (unrepeated(task, request, this.#settings) !== request) return this.#taken(task, request)
     requireAcceptsMessage(task, request)

@@ -303,26 +303,6 @@ describe('a store that fails', () => {
     const [task] = await b.tasks.listTasks()
     expect(task?.artifacts).toHaveLength(2)
   })
-
-  test('for too long: clients that wait at the process get an error, and their streams break off', async () => {
-    const began = gate<Run>()
-    const { a, clock } = replicas(async (run) => {
-      run.start()
-      began.open(run)
-      await new Promise(() => undefined)
-    })
-    const events = await stream(a, 'go')
-    await events.next()
-    const run = await began.opened
-    await settle()
-    a.store.fail('commit')
-    run.artifact('1')
-    const broken = expect(events.rest()).rejects.toThrow(AWAY)
-    await pass(clock, () => run.signal.aborted)
-    await broken
-    expect(() => run.artifact('2')).toThrow('The store failed: commit')
-    expect(a.errors).toMatchObject([{ error: { code: 'STORE_FAILED' } }])
-  })
 })
 
 describe('a message that arrives before any process has noticed the death of another', () => {
