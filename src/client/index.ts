@@ -23,6 +23,7 @@ export {
 } from './cards/cards.js'
 export { ExternalServiceError, ValidationError } from '../http/errors.js'
 export type { HttpOptions } from '../http/request.js'
+export { InvocationBudget, type BudgetCheck, type InvocationBudgetOptions } from './invocation-budget.js'
 export { invokeRemoteAgent, type InvokeOptions, type RemoteInvocationResult } from './invoke.js'
 export type {
   CallOptions,

@@ -16,11 +16,12 @@ import {
   type HttpOptions,
   type HttpSettings,
 } from '../http/request.js'
+import type { InvocationBudget } from './invocation-budget.js'
 import { withoutPlainHttp } from './connection/interfaces.js'
 import { isInconclusive, isUnreadable } from './run/patience.js'
 import type { Unread } from '../runtime/unread.js'
 import { fieldsOf, parseJson, asText } from '../http/json.js'
-import { requireKnown, requirePositive } from '../runtime/options.js'
+import { requireKnown, requireMethods, requirePositive, requireWhole } from '../runtime/options.js'
 import { abortableSleep } from '../http/retry.js'
 import { trimSlashes } from '../http/url.js'
 
@@ -28,6 +29,17 @@ import { trimSlashes } from '../http/url.js'
 export interface InvokeOptions extends HttpOptions {
   /** The skill to use. Default is the agent's choice. Sent to agents of the `'corvid'` protocol only. */
   readonly skill?: string | undefined
+  /**
+   * How many agents have called each other, this one included: one more than the `depth` of the task that the call is for, and 1
+   * where that has none. Sent to agents of the `'corvid'` protocol only, which refuse more than three by default. Default is
+   * to send none.
+   */
+  readonly depth?: number | undefined
+  /**
+   * What the session of the call may send. A call beyond it sends nothing, and fails with the `error`
+   * `Remote agent invocation is temporarily unavailable. Try again later.` Default is no budget.
+   */
+  readonly budget?: Pick<InvocationBudget, 'spend'> | undefined
   /** Time limit of the whole call, in ms, also sent to the agent. Default is 300,000. */
   readonly timeoutMs?: number | undefined
   /** Pause between two polls of the task, in ms. Default is 3,000. */
@@ -54,7 +66,7 @@ export interface RemoteInvocationResult {
 
 const KEYS = [
   ...['fetch', 'headers', 'auth', 'urlGuard', 'clock'],
-  ...['skill', 'timeoutMs', 'pollIntervalMs', 'signal', 'protocol'],
+  ...['skill', 'depth', 'budget', 'timeoutMs', 'pollIntervalMs', 'signal', 'protocol'],
 ]
 const SUBMIT_TIMEOUT_MS = 30_000
 const POLL_TIMEOUT_MS = 10_000
@@ -63,6 +75,8 @@ const MAX_DEPTH = 100
 const MAX_SHOWN = 1_000
 /** Statuses of a client's error after which the same request may succeed. */
 const PASSING = [408, 425, 429]
+/** Does not say which limit it is: a model would wait for the moment, or ask another agent. */
+const OVER_BUDGET = 'Remote agent invocation is temporarily unavailable. Try again later.'
 
 /**
  * Sends `message` to the agent at `baseUrl` and waits for its answer. Failures are results with `success: false` and an
@@ -77,24 +91,24 @@ export async function invokeRemoteAgent(
   message: string,
   options: InvokeOptions = {},
 ): Promise<RemoteInvocationResult> {
-  requireKnown(options, KEYS, 'invokeRemoteAgent')
-  const { timeoutMs = 300_000, pollIntervalMs = 3_000, skill, signal } = options
-  requirePositive('timeoutMs', timeoutMs)
-  requirePositive('pollIntervalMs', pollIntervalMs)
+  const { skill, depth, budget, signal, timeoutMs, pollIntervalMs } = checkOptions(options)
   const settings = toHttpSettings(options, MAX_ANSWER_BYTES)
   const base = trimSlashes(baseUrl)
   const leftMs = timeLeft(settings.clock, timeoutMs)
+  if (signal?.aborted) throw aborted(signal)
+  if (budget?.spend(base).allowed === false) return failure('', OVER_BUDGET)
   if (options.protocol === 'auto') {
     const result = await invokeByCard(base, message, options, leftMs)
     if (result !== undefined) return result
     if (leftMs() === 0) return failure('', timedOut(timeoutMs))
   }
-  const body = JSON.stringify({ params: { message, skill, timeoutMs } })
+  const body = JSON.stringify({ params: { message, skill, timeoutMs, depth } })
   let taskId = ''
   try {
     taskId = await submit(settings, `${base}/a2a/tasks/send`, body, leftMs, signal)
     const url = `${base}/a2a/tasks/${encodeURIComponent(taskId)}`
-    return await follow(settings, url, taskId, { leftMs, timeoutMs, pollIntervalMs, signal })
+    const result = await pollToEnd({ settings, url, taskId, pollIntervalMs, leftMs, signal })
+    return result ?? failure(taskId, timedOut(timeoutMs))
   } catch (error) {
     if (A2AError.is(error, 'REQUEST_ABORTED')) throw error
     if (leftMs() === 0) return failure(taskId, timedOut(timeoutMs))
@@ -103,32 +117,43 @@ export async function invokeRemoteAgent(
   }
 }
 
-interface Following {
-  readonly leftMs: () => number
-  readonly timeoutMs: number
+interface Polling {
+  readonly settings: HttpSettings
+  readonly url: string
+  readonly taskId: string
   readonly pollIntervalMs: number
+  readonly leftMs: () => number
   readonly signal: AbortSignal | undefined
 }
 
 /**
- * Polls the task until it is over.
+ * The result of the task; `undefined` if the time is up before.
  *
  * @throws As {@link poll}.
  */
-async function follow(
-  settings: HttpSettings,
-  url: string,
-  taskId: string,
-  { leftMs, timeoutMs, pollIntervalMs, signal }: Following,
-): Promise<RemoteInvocationResult> {
+async function pollToEnd(polling: Polling): Promise<RemoteInvocationResult | undefined> {
+  const { settings, url, taskId, pollIntervalMs, leftMs, signal } = polling
   for (;;) {
     const { state, messages } = await poll(settings, url, leftMs, signal)
     const result = resultOf(taskId, asText(state).replaceAll('_', '-'), lastAgentText(messages))
     if (result !== undefined) return result
     const pauseMs = Math.min(pollIntervalMs, leftMs())
     if (pauseMs > 0) await abortableSleep(settings.clock, pauseMs, signal)
-    if (leftMs() === 0) return failure(taskId, timedOut(timeoutMs))
+    if (leftMs() === 0) return undefined
   }
+}
+
+/** @throws {TypeError | RangeError} for an invalid option. */
+function checkOptions(
+  options: InvokeOptions,
+): InvokeOptions & { readonly timeoutMs: number; readonly pollIntervalMs: number } {
+  requireKnown(options, KEYS, 'invokeRemoteAgent')
+  const { timeoutMs = 300_000, pollIntervalMs = 3_000, depth, budget } = options
+  requirePositive('timeoutMs', timeoutMs)
+  requirePositive('pollIntervalMs', pollIntervalMs)
+  if (depth !== undefined) requireWhole('depth', depth)
+  if (budget !== undefined) requireMethods('budget', budget, ['spend'], 'be an InvocationBudget')
+  return { ...options, timeoutMs, pollIntervalMs }
 }
 
 /** Submits the message. @returns The id of the agent's task. */

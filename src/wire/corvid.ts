@@ -7,6 +7,7 @@ import { A2AError } from '../core/errors.js'
 import type { TaskState } from '../core/lifecycle.js'
 import type { DeepReadonly, Message } from '../core/task.js'
 import type { JsonObject } from '../core/json-types.js'
+import { requireKnown, requireWhole } from '../runtime/options.js'
 import { integer, object, optional, string } from '../schemas/scalars.js'
 import { check } from './check.js'
 import { conversationOf } from './conversation.js'
@@ -26,25 +27,45 @@ const SendSchema = object({
   message: optional(string),
   skill: optional(string),
   timeoutMs: optional(integer(1, MAX_TIMEOUT_MS)),
+  depth: optional(integer(1)),
 })
 
 /** The parameters are under `params` or at the top level. */
-const BodySchema = object({ params: optional(SendSchema) })
+const BodySchema = object({ params: optional(SendSchema), depth: optional(integer(1)) })
 
-function fromBody(body: unknown): Requests['SendMessage'] {
-  const { params = check(SendSchema, body) } = check(BodySchema, body)
-  const { message = '', skill, timeoutMs = DEFAULT_TIMEOUT_MS } = params
+/** The default of `maxDepth`. */
+export const MAX_DEPTH = 3
+
+/** The name of the limit in the data of errors. */
+const DEPTH_LIMIT = 'maxDepth'
+
+/** @throws {A2AError} `LIMIT_EXCEEDED` for an invocation that is too deep in a chain of agents. */
+export function requireDepth(depth: number, max: number): void {
+  if (depth <= max) return
+  const text = `Invocation depth ${depth} exceeds maximum of ${max}`
+  throw new A2AError('LIMIT_EXCEEDED', text, { limit: DEPTH_LIMIT, max, actual: depth })
+}
+
+/** Whether a task was refused because of its depth. */
+export function isTooDeep(error: A2AError): boolean {
+  return A2AError.is(error, 'LIMIT_EXCEEDED') && error.data.limit === DEPTH_LIMIT
+}
+
+function fromBody(body: unknown, maxDepth: number): Requests['SendMessage'] {
+  const { params = check(SendSchema, body), ...outside } = check(BodySchema, body)
+  const { message = '', skill, timeoutMs = DEFAULT_TIMEOUT_MS, depth = outside.depth } = params
   if (message.trim() === '') {
     const data = { path: 'message', reason: 'is required' }
     throw new A2AError('INVALID_PARAMS', 'message is required', data)
   }
+  requireDepth(depth ?? 1, maxDepth)
   return {
     message: { role: 'user', parts: [{ text: message }] },
     returnImmediately: true,
     acceptedOutputModes: [],
     needsTask: true,
     timeoutMs,
-    ...(skill && { metadata: { skill } }),
+    metadata: { ...(skill && { skill }), ...(depth !== undefined && { depth }) },
   }
 }
 
@@ -77,29 +98,42 @@ function toMessage(message: DeepReadonly<Message>): JsonObject {
   return { role: message.role, parts: [{ type: 'text', text: textOf(message) }] }
 }
 
-// A call, because bundlers drop an unused pure call but keep a spread.
-function restCodecs() {
+function restCodecs(maxDepth: number) {
   return {
     SendMessage: {
-      decode: fromBody,
+      decode: (body) => fromBody(body, maxDepth),
       encode: (sent) => toTask(notReply(sent)),
     },
     GetTask: { decode: (params) => check(object({ id: string }), params), encode: toTask },
   } satisfies Codecs
 }
 
-const REST = restCodecs()
-
 /** The text of an error that clients may read. */
 function textFor(error: A2AError): string {
-  return error.code === 'TASK_NOT_FOUND' ? 'Task not found' : describeError(error).message
+  if (error.code === 'TASK_NOT_FOUND') return 'Task not found'
+  if (error.code === 'RATE_LIMITED') return 'Rate limit exceeded. Try again later.'
+  return isTooDeep(error) ? 'Invocation depth limit exceeded.' : describeError(error).message
+}
+
+/** Options of {@link corvid}. */
+export interface CorvidOptions {
+  /**
+   * The greatest `depth` that a task may have: how many agents have called each other, the sender included. Deeper tasks are
+   * refused. Default is `3`.
+   */
+  readonly maxDepth?: number | undefined
 }
 
 /**
  * The routes of corvid-agent: `POST /a2a/tasks/send`, which responds at once, and `GET /a2a/tasks/{id}`, to poll until
- * the task is `completed` or `failed`.
+ * the task is `completed` or `failed`. The agent reads `skill` and `depth` of a task, where its sender names them, in
+ * `run.metadata`.
+ *
+ * @throws {TypeError | RangeError} naming the option that is wrong.
  */
-export function corvid(): Dialect {
+export function corvid(options: CorvidOptions = {}): Dialect {
+  requireKnown(options, ['maxDepth'], 'corvid')
+  const maxDepth = requireWhole('maxDepth', options.maxDepth ?? MAX_DEPTH)
   return {
     version: 'corvid',
     isInCards: false,
@@ -111,7 +145,7 @@ export function corvid(): Dialect {
       { verb: 'POST', path: '/a2a/tasks/send', operation: 'SendMessage' },
       { verb: 'GET', path: '/a2a/tasks/{id}', operation: 'GetTask' },
     ],
-    rest: REST,
+    rest: restCodecs(maxDepth),
     hasTenants: false,
     errorsInStream: [],
     encodeRpcError(error) {

@@ -93,6 +93,12 @@ export function hasRetryAfter(
   return ['UNAVAILABLE', 'AGENT_BUSY', 'RATE_LIMITED', 'TASK_LIMIT_REACHED'].includes(error.code)
 }
 
+/** The value of `Retry-After`. At least 1: an immediate retry would fail again. */
+export function retryAfterSeconds(error: A2AError): number {
+  const { retryAfterMs = 0 } = hasRetryAfter(error) ? error.data : {}
+  return Math.max(1, Math.ceil(retryAfterMs / 1_000))
+}
+
 /** The parts of an error that cross the wire. Its `cause` and its stack never do. */
 export interface ErrorDescription extends WireError {
   readonly message: string

@@ -25,7 +25,7 @@ export type {
 } from './dialect.js'
 export { describeError, WIRE_ERRORS, type ErrorDescription, type WireError } from './errors.js'
 export { check } from './check.js'
-export { corvid } from './corvid.js'
+export { corvid, type CorvidOptions } from './corvid.js'
 export { kaos } from './kaos.js'
 export { toV03Card } from './v0-3/card.js'
 export { v0_1 } from './v0-1/dialect.js'

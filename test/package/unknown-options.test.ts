@@ -16,6 +16,7 @@ import {
   clientCredentialsAuth,
   discoverAgent,
   fetchAgentCard,
+  InvocationBudget,
   invokeRemoteAgent,
   RemoteAgent,
   urlGuard,
@@ -58,7 +59,7 @@ import {
   instrumentTasks,
 } from '../../src/telemetry/index.js'
 import { fakeAgent, testDurable, testTaskStore } from '../../src/testing/index.js'
-import { v1 } from '../../src/wire/index.js'
+import { corvid, v1 } from '../../src/wire/index.js'
 import { optionParameters, type OptionParameter } from '../support/option-parameters.js'
 
 /** A call of a function, with what its types allow for the other parameters. `unknown` is the parameter of the row. */
@@ -98,6 +99,7 @@ const FUNCTIONS: Record<string, Call> = {
   'buildAgentCardForAgent(1)': (of: object) =>
     buildAgentCardForAgent({ id: 'a', name: 'A' }, { url, preset: {}, ...of }),
   'clientCredentialsAuth(0)': clientCredentialsAuth,
+  'corvid(0)': corvid,
   'createInboundHandler(1)': (of) => createInboundHandler(any(inbound), of),
   'createInspector(0)': createInspector,
   'createRequestHandler(0)': (of: object) => createRequestHandler({ card, execute, ...of }),
@@ -152,6 +154,7 @@ const CONSTRUCTORS: Record<string, Call> = {
   'new AgentCardCache(0)': (of) => new AgentCardCache(of),
   'new AgentRegistry(0)': (of) => new AgentRegistry(of),
   'new DurableTaskManager(0)': (of: object) => new DurableTaskManager({ store: memoryStore(), ...of }),
+  'new InvocationBudget(0)': (of) => new InvocationBudget(of),
   'new LocalTaskManager(1)': (of) => new LocalTaskManager(execute, of),
   'new RemoteAgent(0)': (of: object) => new RemoteAgent({ name: 'a', cardUrl: url, ...of }),
   'new SSEStream(0)': (of) => new SSEStream(of),

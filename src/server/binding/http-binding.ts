@@ -5,7 +5,7 @@
  */
 import { A2AError } from '../../core/errors.js'
 import type { JsonValue } from '../../core/json-types.js'
-import { hasRetryAfter, WIRE_ERRORS } from '../../wire/errors.js'
+import { retryAfterSeconds, WIRE_ERRORS } from '../../wire/errors.js'
 import type { Dialect } from '../../wire/dialect.js'
 import { bodyStatusOf, BodyReader } from './body.js'
 import { CardRoute } from './card-route.js'
@@ -391,10 +391,4 @@ function mediaTypeFor(request: HttpRequest, dialect: Dialect): string {
   const accept = request.header('accept') ?? '*/*'
   const takesOwn = ['*/*', 'application/*', dialect.mediaType].some((type) => accept.includes(type))
   return takesOwn ? dialect.mediaType : JSON_TYPE
-}
-
-/** At least 1: an immediate retry would fail again. */
-function retryAfterSeconds(error: A2AError): number {
-  const { retryAfterMs = 0 } = hasRetryAfter(error) ? error.data : {}
-  return Math.max(1, Math.ceil(retryAfterMs / 1_000))
 }

@@ -7,6 +7,7 @@ import { readOptions, requireClock, requireFinite, requireFunctions } from '../.
 import type { AgentCardInput } from '../../agent-card/build.js'
 import { systemClock, type Clock } from '../../runtime/clock.js'
 import type { JsonObject } from '../../core/json-types.js'
+import { RateLimiter } from '../../runtime/rate-limit.js'
 import { reportError } from '../../runtime/report.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
 import { kaos } from '../../wire/kaos.js'
@@ -47,6 +48,8 @@ export interface TaskManagerHandlerOptions<P extends Principal = Principal> {
         | 'stalledTimeoutMs'
       >
     | undefined
+  /** The rate limit of the requests of each principal, as of `createRequestHandler`. Default is no limit. */
+  readonly rateLimit?: RequestHandlerOptions['rateLimit']
   /**
    * The dialects to serve, the preferred one first. Default is `kaos()`. `v0_1()`, `corvid()` and `litellm()` are refused:
    * their clients choose ids and time limits, or expect an answer at once.
@@ -70,6 +73,7 @@ const KEYS = [
   'authenticate',
   'onError',
   'limits',
+  'rateLimit',
   'dialects',
   'cardMaxAgeSeconds',
   'clock',
@@ -126,6 +130,7 @@ function toSettings<P extends Principal>(
     authenticate,
     onError: onError === undefined ? reportError : guarded(onError),
     limits: toLimits(limits, 'createTaskManagerHandler', LIMIT_KEYS),
+    rateLimiter: given.rateLimit && new RateLimiter(given.rateLimit, 'createTaskManagerHandler', clock),
     dialects: [withHistory(first, keepsTasks), ...others.map((dialect) => withHistory(dialect, keepsTasks))],
     heartbeatMs: HEARTBEAT_MS,
     cardMaxAgeSeconds: requireFinite('cardMaxAgeSeconds', given.cardMaxAgeSeconds ?? 300),

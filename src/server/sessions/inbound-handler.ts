@@ -4,11 +4,13 @@
  *
  * @module
  */
-import { readOptions, requireFunction } from '../../runtime/options.js'
+import { readOptions, requireFunction, requireWhole } from '../../runtime/options.js'
 import { describe } from '../../runtime/describe.js'
 import { systemClock } from '../../runtime/clock.js'
 import { unavailable } from '../unavailable.js'
+import { RateLimiter, type RateLimitOptions } from '../../runtime/rate-limit.js'
 import { reportError } from '../../runtime/report.js'
+import { MAX_DEPTH } from '../../wire/corvid.js'
 import { inboundFetch } from './routes.js'
 import { InboundStore } from './store.js'
 import type { A2ATask, A2ATaskDeps, A2ATaskSendRequest, InboundSession } from './types.js'
@@ -19,6 +21,14 @@ import { guarded, type ErrorContext } from '../options.js'
 export interface InboundHandlerOptions {
   /** The most tasks to hold, ended ones included. Default is `1_000`. */
   readonly maxTasks?: number | undefined
+  /** The greatest `depth` that a task may have. Deeper tasks are refused with `LIMIT_EXCEEDED`. Default is `3`. */
+  readonly maxDepth?: number | undefined
+  /**
+   * The rate limit of `POST /a2a/tasks/send`, as of `createRequestHandler`: per principal that is passed to `fetch`, and one
+   * for all requests without a principal. Requests beyond it get 429. Polls and `handleTaskSend` are not limited. Default is
+   * no limit.
+   */
+  readonly rateLimit?: RateLimitOptions | undefined
   /** Receives errors that no caller gets. Default is a process warning, where the runtime has them. */
   readonly onError?: ((error: unknown, context: ErrorContext) => void) | undefined
 }
@@ -33,7 +43,7 @@ export interface InboundHandler {
   readonly clearTaskStore: () => void
   /**
    * Serves `POST /a2a/tasks/send` and `GET /a2a/tasks/{id}`. Failures have the body `{ error }`: 400 for an invalid request,
-   * 404, 405, 408 for a body that takes longer than 30 seconds, 413 for more than 1 MiB, 503 while no task is accepted or
+   * 404, 405, 408 for a body that takes longer than 30 seconds, 413 for more than 1 MiB, 429 beyond `rateLimit`, 503 while no task is accepted or
    * too many bytes of bodies are being received, and 500 when a function of `deps` throws; `onError` receives that error.
    * Never rejects. Does not use `this`, so you can pass it to `toNodeListener`.
    */
@@ -43,6 +53,8 @@ export interface InboundHandler {
   /** Clears the store, and refuses new tasks. */
   readonly close: () => void
 }
+
+const KEYS = ['maxTasks', 'maxDepth', 'rateLimit', 'onError']
 
 /** Both functions answer before a store could, and another process cannot receive the events of a session of this one. */
 const NO_TASKS =
@@ -65,9 +77,13 @@ export function createInboundHandler<Db, Session extends InboundSession>(
 ): InboundHandler {
   requireDeps(deps)
   if (Object.hasOwn(Object(options) as object, 'tasks')) throw new TypeError(NO_TASKS)
-  const { maxTasks, onError } = readOptions(options, ['maxTasks', 'onError'], 'createInboundHandler')
+  const given = readOptions(options, KEYS, 'createInboundHandler')
+  const { maxTasks, maxDepth = MAX_DEPTH, rateLimit, onError } = given
+  requireWhole('maxDepth', maxDepth)
   const report = onError === undefined ? reportError : guarded(onError)
-  const store = new InboundStore({ clock: deps.clock ?? systemClock, maxTasks, onError: report })
+  const { clock = systemClock } = deps
+  const store = new InboundStore({ clock, maxTasks, maxDepth, onError: report })
+  const rateLimiter = rateLimit && new RateLimiter(rateLimit, 'createInboundHandler', clock)
   let isClosed = false
   const send = (body: unknown): A2ATask => {
     if (isClosed) throw unavailable()
@@ -77,7 +93,7 @@ export function createInboundHandler<Db, Session extends InboundSession>(
   return {
     handleTaskSend: send,
     handleTaskGet: get,
-    ...inboundFetch({ send, get, onError: report, clock: store.clock }),
+    ...inboundFetch({ send, get, onError: report, clock, rateLimiter }),
     clearTaskStore: () => store.clear(),
     close() {
       isClosed = true
@@ -100,7 +116,7 @@ let shared: InboundStore | undefined
  * The parameters may be in `body` or in `body.params`, as in {@link A2ATaskSendRequest}. `body.params` takes precedence.
  *
  * @returns A copy of the task, usually `working`. It does not follow later changes: see {@link handleTaskGet}.
- * @throws {A2AError} `INVALID_PARAMS`; `LIMIT_EXCEEDED` for more than 1 MiB; `NOT_FOUND`, a `NotFoundError`, without
+ * @throws {A2AError} `INVALID_PARAMS`; `LIMIT_EXCEEDED` for more than 1 MiB or a `depth` above 3; `NOT_FOUND`, a `NotFoundError`, without
  *   such an agent; `TASK_LIMIT_REACHED` when 1,000 tasks are worked on.
  * @throws what `createSession`, `subscribe` or `startProcess` throws. The task has then failed.
  * @throws {TypeError} naming the function that `deps` lacks, or when the store has tasks of another clock.
@@ -111,7 +127,7 @@ export function handleTaskSend<Db, Session extends InboundSession>(
 ): A2ATask {
   requireDeps(deps)
   const clock = deps.clock ?? systemClock
-  shared ??= new InboundStore({ clock, maxTasks: undefined, onError: reportError })
+  shared ??= new InboundStore({ clock, maxTasks: undefined, maxDepth: MAX_DEPTH, onError: reportError })
   if (shared.clock !== clock) {
     throw new TypeError(
       '"deps.clock" must be that of the tasks before: clearTaskStore(), or createInboundHandler()',

@@ -4,7 +4,9 @@
  * @module
  */
 import { A2AError, taskNotFound } from '../../core/errors.js'
-import { corvid } from '../../wire/corvid.js'
+import type { RateLimiter } from '../../runtime/rate-limit.js'
+import { corvid, isTooDeep } from '../../wire/corvid.js'
+import { retryAfterSeconds } from '../../wire/errors.js'
 import { BodyReader, bodyStatusOf } from '../binding/body.js'
 import { BODY_TIMEOUT_MS, defaultBytesInFlight, MAX_NODES } from '../limits.js'
 import type { Clock } from '../../runtime/clock.js'
@@ -17,6 +19,7 @@ import type { ErrorContext } from '../options.js'
 import { decode } from '../binding/routes.js'
 import { observedRespond } from '../binding/observed.js'
 import type { HandlerObserver } from '../observers.js'
+import { requireRate } from '../caller.js'
 
 const PATH = /^\/a2a\/tasks\/([^/]+)$/
 /** Limit of a body. JSON escapes may make a message of 1 MiB six times as long. */
@@ -27,6 +30,7 @@ export interface InboundRoutes {
   readonly get: (taskId: string) => A2ATask | null
   readonly onError: (error: unknown, context: ErrorContext) => void
   readonly clock: Clock
+  readonly rateLimiter: RateLimiter | undefined
 }
 
 interface InboundFetch {
@@ -54,9 +58,11 @@ export function inboundFetch(routes: InboundRoutes): InboundFetch {
     const { trail } = request
     trail?.record({ operation, version: dialect.version, binding: 'HTTP+JSON', isStream: false })
     try {
-      if (request.principal !== undefined && !(await request.principal())) {
+      const principal = await request.principal?.()
+      if (request.principal !== undefined && !principal) {
         throw new A2AError('UNAUTHENTICATED', 'Authentication required', {})
       }
+      if (verb === 'POST') requireRate(routes.rateLimiter, principal)
       const task =
         verb === 'POST'
           ? routes.send(await bodies.readJson(request, ['application/json']))
@@ -88,9 +94,13 @@ function get(routes: InboundRoutes, id: string): A2ATask {
 }
 
 function answerError(error: A2AError, dialect: ReturnType<typeof corvid>): HttpAnswer {
-  const knownStatus = bodyStatusOf(error) ?? (error.code === 'LIMIT_EXCEEDED' ? 413 : undefined)
-  const { status, body } = dialect.encodeHttpError(error, knownStatus)
-  return answer(status, body, status === 503 ? { 'retry-after': '1' } : {})
+  const isTooLarge = error.code === 'LIMIT_EXCEEDED' && !isTooDeep(error)
+  const { status, body } = dialect.encodeHttpError(
+    error,
+    bodyStatusOf(error) ?? (isTooLarge ? 413 : undefined),
+  )
+  const retryAfter = { 'retry-after': String(retryAfterSeconds(error)) }
+  return answer(status, body, [429, 503].includes(status) ? retryAfter : {})
 }
 
 function answer(status: number, json: object, headers: Readonly<Record<string, string>> = {}): HttpAnswer {

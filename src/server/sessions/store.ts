@@ -31,6 +31,7 @@ const NAME_LENGTH = 50
 export interface InboundStoreOptions {
   readonly clock: Clock
   readonly maxTasks: number | undefined
+  readonly maxDepth: number
   readonly onError: (error: unknown, context: ErrorContext) => void
 }
 
@@ -39,12 +40,14 @@ export class InboundStore {
   readonly clock: Clock
   readonly #tasks: TaskManager<A2ATaskState>
   readonly #timeline: Timeline
+  readonly #maxDepth: number
   readonly #onError: InboundStoreOptions['onError']
   /** The subscriptions of tasks that are worked on, with their time limits. */
   readonly #subscriptions = new Map<SessionSubscription, Deadline>()
 
-  constructor({ clock, maxTasks, onError }: InboundStoreOptions) {
+  constructor({ clock, maxTasks, maxDepth, onError }: InboundStoreOptions) {
     this.clock = clock
+    this.#maxDepth = maxDepth
     this.#onError = onError
     this.#timeline = new Timeline(clock)
     this.#tasks = new TaskManager({
@@ -59,7 +62,7 @@ export class InboundStore {
   }
 
   send<Db, Session extends InboundSession>(deps: A2ATaskDeps<Db, Session>, body: unknown): A2ATask {
-    const { message, skill, timeoutMs } = toInboundParams(body)
+    const { message, skill, timeoutMs, depth } = toInboundParams(body, this.#maxDepth)
     const agent = this.#agentsOf(deps).find(({ defaultProjectId }) => defaultProjectId)
     if (!agent?.defaultProjectId) throw new NotFoundError('Agent with default project')
     let task = this.#tasks.createTask({ id: deps.generateId?.(), skill, input: message })
@@ -83,9 +86,8 @@ export class InboundStore {
         this.#subscribe(subscription, sessionId)
       }
       if (!subscription.isClosed) {
-        this.#start(subscription, () =>
-          deps.processManager.startProcess(session, message, { schedulerMode: true }),
-        )
+        const options = { schedulerMode: true, ...(depth !== undefined && { depth }) } as const
+        this.#start(subscription, () => deps.processManager.startProcess(session, message, options))
       }
     } catch (error) {
       this.#end(subscription, 'failed')

@@ -38,6 +38,11 @@ export interface A2ATaskSendRequest {
     skill?: string | null | undefined
     /** The time limit of the session, in ms. Then the task fails. Default is 300,000 (5 minutes). */
     timeoutMs?: number | null | undefined
+    /**
+     * How many agents have called each other, the sender included. The session gets it, and may count on from it. Peers may
+     * send it beside `params`. Default is 1, which the session does not get.
+     */
+    depth?: number | null | undefined
   }
 }
 
@@ -73,7 +78,11 @@ export interface InboundProcessManager<Session> {
   /** Ends a subscription. Not called when `subscribe` returned a function. */
   unsubscribe?(sessionId: string, callback: SessionCallback): unknown
   /** May return a promise: if it rejects, the task fails. */
-  startProcess(session: Session, prompt: string, options: { schedulerMode: true }): unknown
+  startProcess(
+    session: Session,
+    prompt: string,
+    options: { readonly schedulerMode: true; readonly depth?: number },
+  ): unknown
   /** Stops a session whose task has failed, as at its time limit. Without it the session continues. */
   stopProcess?(sessionId: string): unknown
 }

@@ -50,6 +50,36 @@ test('the skill reaches the agent', async () => {
   expect(body).toMatchObject({ messages: [{}, { parts: [{ text: '"summarize"' }] }] })
 })
 
+describe('the depth of a task', () => {
+  test.each<[string, object, string]>([
+    ['in params', { params: { message: 'Hello', depth: 2 } }, '2'],
+    ['beside params', { depth: 3, params: { message: 'Hello', skill: 'any' } }, '3'],
+    ['at the top', { message: 'Hello', depth: 1 }, '1'],
+  ])('%s reaches the agent', async (_, sent, depth) => {
+    const a = agent((run) => JSON.stringify(run.metadata['depth']))
+    const { body } = await send(a, '/a2a/tasks/send', sent)
+    expect(body).toMatchObject({ messages: [{}, { parts: [{ text: depth }] }] })
+  })
+
+  test('is limited to three agents in a chain, or to maxDepth', async () => {
+    const refused = { status: 400, body: { error: 'Invocation depth limit exceeded.' } }
+    const three = agent(() => 'done')
+    expect(await send(three, '/a2a/tasks/send', { params: { message: 'Hello', depth: 4 } })).toEqual(refused)
+    const one = agent(() => 'done', { dialects: [corvid({ maxDepth: 1 })] })
+    expect(await send(one, '/a2a/tasks/send', { message: 'Hello', depth: 2 })).toEqual(refused)
+    expect(() => corvid({ maxDepth: 0 })).toThrow('"maxDepth" must be a positive integer, got 0')
+  })
+})
+
+test('a request beyond the rate limit is refused as by corvid-agent', async () => {
+  const a = agent(() => 'done', { rateLimit: { requests: 1, perMs: 60_000 } })
+  await send(a, '/a2a/tasks/send', { message: 'Hello' })
+  expect(await send(a, '/a2a/tasks/send', { message: 'Hello' })).toEqual({
+    status: 429,
+    body: { error: 'Rate limit exceeded. Try again later.' },
+  })
+})
+
 describe('a task that takes too long fails with `Task timed out`', () => {
   test.each([
     ['after timeoutMs', { message: 'Hello', timeoutMs: 5_000 }, 5_000],
@@ -223,9 +253,9 @@ test.each(['/a2a/tasks', '/a2a/tasks/1/more', '/api/agents/1/agent-card'])(
   },
 )
 
-test('a limit of time may be any, and a depth is passed over', async () => {
+test('a limit of time may be any, and what a later version adds is passed over', async () => {
   const a = agent(() => 'done', { dialects: [corvid()] })
-  for (const more of [{ timeoutMs: 1 }, { timeoutMs: 86_400_000 }, { depth: 99, sourceAgent: 'other' }]) {
+  for (const more of [{ timeoutMs: 1 }, { timeoutMs: 86_400_000 }, { sourceAgent: 'other' }]) {
     const { status } = await send(a, '/a2a/tasks/send', { params: { message: 'Hello', ...more } })
     expect(status).toBe(200)
   }

@@ -176,6 +176,40 @@ describe('SendMessage', () => {
   })
 })
 
+describe('a rate limit', () => {
+  const rateLimit = { requests: 2, perMs: 60_000 }
+
+  test('is one for all callers without a principal, of all requests but that of the card', async () => {
+    const clock = new ManualClock()
+    const handler = serve(undefined, { rateLimit, clock })
+    const { id } = taskOf(await curl(handler, send('go')))
+    expect((await curl(handler, ask('GetTask', { id }))).json).toHaveProperty('result')
+    expect((await curl(handler, send('go'))).json).toMatchObject({
+      error: { code: -32603, message: 'Rate limited: retry after 30 seconds' },
+    })
+    expect((await handler.fetch(new Request(`${ORIGIN}/.well-known/agent.json`))).status).toBe(200)
+    clock.advance(30_000)
+    expect((await curl(handler, send('go'))).json).toHaveProperty('result')
+  })
+
+  test('is that of each principal, also over dispatch', async () => {
+    const handler = serve(undefined, { rateLimit, authenticate })
+    const sendAs = async (id: string) => {
+      const answer = await handler.dispatch(send('go'), { principal: { id } })
+      return 'error' in answer ? 'refused' : 'done'
+    }
+    const outcomes: string[] = []
+    for (const name of ['ada', 'ada', 'ada', 'bob']) outcomes.push(await sendAs(name))
+    expect(outcomes).toEqual(['done', 'done', 'refused', 'done'])
+  })
+
+  test('that is wrong is refused', () => {
+    expect(() => serve(undefined, { rateLimit: { requests: 1.5, perMs: 1 } })).toThrow(
+      new RangeError('"rateLimit.requests" must be a positive integer, got 1.5'),
+    )
+  })
+})
+
 describe('with a task that is being worked on', () => {
   async function working(options: Options = {}): Promise<{
     handler: TaskManagerHandler<{ id: string }>

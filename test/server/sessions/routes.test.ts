@@ -7,6 +7,7 @@ import { invokeRemoteAgent } from 'a2a-tasks/client'
 import { clearTaskStore, handleTaskSend } from 'a2a-tasks/server'
 import { toNodeListener } from 'a2a-tasks/server/node'
 import { afterEach, describe, expect, test } from 'vitest'
+import { thrown } from '../../support/manager.js'
 import { assistant, own, thrower, world, type Own } from './support/inbound.js'
 
 afterEach(() => {
@@ -82,6 +83,93 @@ describe('a task over HTTP', () => {
     } finally {
       server.close()
     }
+  })
+})
+
+describe('the depth of a task', () => {
+  test.each<[string, object, object]>([
+    ['in params', { params: { message: 'Hello', depth: 2 } }, { depth: 2 }],
+    ['beside params', { depth: 3, params: { message: 'Hello' } }, { depth: 3 }],
+    ['at the top', { message: 'Hello', depth: 1 }, { depth: 1 }],
+    ['of a sender that names none', { message: 'Hello' }, {}],
+  ])('%s reaches its session', async (_, body, depth) => {
+    const agent = own()
+    expect((await post(agent, body)).status).toBe(200)
+    expect(agent.pm.calls.at(-1)?.[3]).toEqual({ schedulerMode: true, ...depth })
+  })
+
+  test.each<[unknown, string]>([
+    [4, 'Invocation depth limit exceeded.'],
+    [1e300, 'depth must be an integer from 1, got 1e+300'],
+    [0, 'depth must be an integer from 1, got 0'],
+    [1.5, 'depth must be an integer from 1, got 1.5'],
+    ['2', 'depth must be an integer from 1, got a string'],
+  ])('%j is refused', async (depth, error) => {
+    const agent = own()
+    expect(await answerOf(await post(agent, { params: { message: 'Hello', depth } }))).toEqual([
+      400,
+      { error },
+    ])
+    expect([agent.handleTaskGet('task-1'), agent.sessions]).toEqual([null, []])
+  })
+
+  test('may be as great as maxDepth', async () => {
+    const agent = own({}, { maxDepth: 1 })
+    expect((await post(agent, { message: 'Hello', depth: 1 })).status).toBe(200)
+    expect((await post(agent, { message: 'Hello', depth: 2 })).status).toBe(400)
+    const error = thrown(() => agent.handleTaskSend({ message: 'Hello', depth: 2 }))
+    expect(error).toMatchObject({ code: 'LIMIT_EXCEEDED', data: { limit: 'maxDepth', max: 1, actual: 2 } })
+    expect(() => own({}, { maxDepth: 0 })).toThrow('"maxDepth" must be a positive integer, got 0')
+  })
+
+  test('counts the agents of a chain', async () => {
+    const agent = own()
+    const invoke = (depth: number) =>
+      invokeRemoteAgent(HOST, 'Hello', {
+        fetch: (url, init) => agent.fetch(new Request(url, init)),
+        depth,
+        timeoutMs: 1,
+      })
+    expect(await invoke(3)).toMatchObject({ taskId: 'task-1' })
+    expect(await invoke(4)).toMatchObject({
+      error: 'Submit failed: HTTP 400 — {"error":"Invocation depth limit exceeded."}',
+    })
+  })
+})
+
+describe('a rate limit', () => {
+  const limited = (): Own => own({}, { rateLimit: { requests: 2, perMs: 60_000 } })
+  const send = (agent: Own, principal?: string): Promise<Response> => {
+    const headers = { 'content-type': 'application/json' }
+    const body = '{"message":"Hello"}'
+    const request = new Request(`${HOST}/a2a/tasks/send`, { method: 'POST', headers, body })
+    const given = principal === undefined ? [request] : [request, { principal: { id: principal } }]
+    return Reflect.apply(agent.fetch, undefined, given) as Promise<Response>
+  }
+
+  test('refuses tasks, and no polls, with the time until the next one', async () => {
+    const agent = limited()
+    for (let count = 0; count < 2; count++) expect((await send(agent)).status).toBe(200)
+    const refused = await send(agent)
+    expect(refused.headers.get('retry-after')).toBe('30')
+    expect(await answerOf(refused)).toEqual([429, { error: 'Rate limit exceeded. Try again later.' }])
+    expect(agent.sessions.length).toBe(2)
+    for (let count = 0; count < 5; count++) expect((await ask(agent, '/a2a/tasks/task-1')).status).toBe(200)
+    agent.clock.advance(30_000)
+    expect((await send(agent)).status).toBe(200)
+  })
+
+  test('is that of each principal', async () => {
+    const agent = limited()
+    const statuses: number[] = []
+    for (const name of ['ada', 'ada', 'ada', 'bob']) statuses.push((await send(agent, name)).status)
+    expect(statuses).toEqual([200, 200, 429, 200])
+  })
+
+  test('that is wrong is refused', () => {
+    expect(() => own({}, { rateLimit: { requests: 0, perMs: 1 } })).toThrow(
+      new RangeError('"rateLimit.requests" must be a positive integer, got 0'),
+    )
   })
 })
 

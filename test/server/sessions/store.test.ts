@@ -406,7 +406,7 @@ describe('a handler', () => {
     [
       { maxTask: 5 },
       TypeError,
-      'Unknown option "maxTask" of createInboundHandler, did you mean "maxTasks"?; known are maxTasks, onError',
+      'Unknown option "maxTask" of createInboundHandler, did you mean "maxTasks"?; known are maxTasks, maxDepth, rateLimit, onError',
     ],
   ])('is not made with the options %j', (options, type, text) => {
     const error = thrown(() => own({}, options))
