@@ -5,7 +5,7 @@
  */
 import type { OwnerFilter } from '../core/queries.js'
 import { requireKnown, requireText } from '../runtime/options.js'
-import { ownedBy, requirePrincipal } from '../server/caller.js'
+import { ownedBy, requirePrincipal, type Principal } from '../server/caller.js'
 
 /**
  * - `send`: a message that begins a task.
@@ -33,6 +33,11 @@ export interface InspectorAccess {
   readonly owner?: string | null
   /** Shows the tasks of the owner in this tenant. */
   readonly tenant?: string
+  /**
+   * The caller of messages that begin a task, as `authenticate` of the handler would return it: a handler with `authenticate`
+   * takes them from no other. With an `owner`, it must be the principal of that owner, which is the default.
+   */
+  readonly principal?: Principal
   /** Narrows the actions of the inspector. Default is all that the inspector allows. */
   readonly actions?: boolean | readonly InspectorAction[]
   /**
@@ -64,21 +69,33 @@ export interface InspectorAudit {
 export interface Scope {
   readonly access: InspectorAccess
   readonly filter: OwnerFilter
+  /** The owner of tasks that begin with a message of the person; `null` for none. */
+  readonly sender: string | null
   readonly actions: ReadonlySet<InspectorAction>
 }
 
 /** @throws {TypeError} for a value that gives no certain access: an error of the integrator. */
 export function toScope(access: InspectorAccess, allowed: readonly InspectorAction[]): Scope {
-  requireKnown(access, ['owner', 'tenant', 'actions', 'user'], 'InspectorAccess')
-  const { owner, tenant } = access
+  requireKnown(access, ['owner', 'tenant', 'principal', 'actions', 'user'], 'InspectorAccess')
+  const { owner, tenant, principal } = access
   if (Object.hasOwn(access, 'owner') && owner !== null) requireText('owner', owner)
   if (Object.hasOwn(access, 'tenant')) requireText('tenant', tenant)
   if (access.user !== undefined) requireText('user', access.user)
   const isBound = owner !== undefined || tenant !== undefined
-  const principal = owner ? requirePrincipal({ id: owner }) : undefined
-  const filter = isBound ? ownedBy(principal, tenant) : {}
+  const filter: OwnerFilter = isBound
+    ? ownedBy(owner ? requirePrincipal({ id: owner }) : undefined, tenant)
+    : {}
+  if (principal !== undefined) requireSender(principal, access)
+  const sender = filter.owner ?? principal?.id ?? null
   const chosen = readActions(access.actions ?? true, allowed)
-  return { access, filter, actions: new Set(allowed.filter((action) => chosen.includes(action))) }
+  return { access, filter, sender, actions: new Set(allowed.filter((action) => chosen.includes(action))) }
+}
+
+/** @throws {TypeError} for a principal whose tasks the person would not see. */
+function requireSender(principal: Principal, { owner, tenant }: InspectorAccess): void {
+  const { id } = requirePrincipal(principal)
+  if (owner === undefined && tenant === undefined) return
+  if (owner !== id) throw new TypeError(`"principal" must be that of the "owner", got ${JSON.stringify(id)}`)
 }
 
 /** What tells the person of a scope from others. */

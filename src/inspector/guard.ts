@@ -1,106 +1,52 @@
 /**
- * Checks that a request to the API comes from the inspector's own page.
+ * The requests that an inspector answers. This is its whole rule against pages of other sites.
+ *
+ * 1. Every request, also that of the page, has a host that the inspector knows: a loopback name, or one of the option `hosts`.
+ *    Another site may let its own name lead to this server (DNS rebinding). It is then of the same origin as the inspector, and
+ *    only its name tells.
+ * 2. A request to the API has the header of the page. A page of another origin can send it only after a preflight, which the
+ *    inspector never grants.
+ * 3. `Sec-Fetch-Site` is what the browser says, and no script can set it. Where it is there, it must be `same-origin`, and that
+ *    suffices: it is right behind every proxy, whatever the proxy makes of `Host`.
+ * 4. Browsers leave it out for plain http to other machines, and old browsers always do. Then the host of `Origin`, where there is
+ *    one, must be that of the request, or one of `hosts` as it is written there, with its port.
  *
  * @module
  */
-import type { Clock } from '../runtime/clock.js'
-import type { Settings } from './options.js'
+import { hasHost, hasName } from './hosts.js'
 import { Refusal } from './refusal.js'
 
-/** A header that no page of another origin can send without the consent of a preflight, which is never given. */
+/** A header that no page of another origin can send without the consent of a preflight. */
 const PAGE_HEADER = 'x-a2a-inspector'
+/** Of what a request says, so much is repeated in an error. */
+const MAX_SAID = 100
 
-const MAX_BODY_BYTES = 65_536
-const BODY_TIMEOUT_MS = 30_000
-/** Where no handler has a limit of its own. */
-const MESSAGE_BYTES = 4_194_304
-const MAX_MESSAGE_BYTES = 16_777_216
-
-/** A request whose body is to be read. */
-interface Reading {
-  readonly request: Request
-  readonly settings: Settings
+/** @throws {Refusal} for a request to a host that the inspector does not know. */
+export function requireKnownHost(request: Request, hosts: readonly string[]): void {
+  const host = hostOf(request)
+  if (!hasName(hosts, host)) throw new Refusal(403, unknown(`This inspector does not answer at`, host))
 }
 
-/** @throws {Refusal} for a request that may have been caused by another site. */
-export function requireOwnPage(request: Request): void {
+/** @throws {Refusal} for a request to the API that may have been caused by another site. */
+export function requireOwnPage(request: Request, hosts: readonly string[]): void {
   const { headers } = request
   const site = headers.get('sec-fetch-site')
   if (site !== null && site !== 'same-origin') throw new Refusal(403, 'The request comes from another site')
   if (headers.get(PAGE_HEADER) !== '1') throw new Refusal(403, `The header ${PAGE_HEADER}: 1 is missing`)
   const origin = headers.get('origin')
-  if (origin !== null && hostOf(origin) !== (headers.get('host') ?? hostOf(request.url))) {
-    throw new Refusal(403, 'The request comes from another origin')
+  if (site !== null || origin === null) return
+  const from = URL.canParse(origin) ? new URL(origin).host : origin
+  if (from !== hostOf(request) && !hasHost(hosts, from)) {
+    throw new Refusal(403, unknown('The request comes from another origin,', from))
   }
 }
 
-function hostOf(url: string): string | undefined {
-  return URL.canParse(url) ? new URL(url).host : undefined
+/** The host that the client has asked for, with its port. */
+function hostOf(request: Request): string {
+  return request.headers.get('host') ?? new URL(request.url).host
 }
 
-/** The largest body with a message: what the handler takes over HTTP, within bounds. */
-export function maxMessageBytes({ handler }: Settings): number {
-  return Math.min(handler?.limits?.maxBodyBytes ?? MESSAGE_BYTES, MAX_MESSAGE_BYTES)
-}
-
-/** The JSON object of a body. @throws {Refusal} */
-export async function readBody(
-  { request, settings }: Reading,
-  maxBytes = MAX_BODY_BYTES,
-): Promise<Readonly<Record<string, unknown>>> {
-  const type = request.headers.get('content-type') ?? ''
-  if (!/^application\/json\s*(;|$)/i.test(type)) throw new Refusal(415, 'The body must be application/json')
-  const text = new TextDecoder().decode(await readBytes(request, maxBytes, settings.clock))
-  try {
-    const json: unknown = JSON.parse(text)
-    // An object of JSON has only names that are texts.
-    if (typeof json === 'object' && json !== null && !Array.isArray(json))
-      return json as Record<string, unknown>
-  } catch {
-    // It is refused below, as other values are.
-  }
-  throw new Refusal(400, 'The body must be a JSON object')
-}
-
-/** Copies the chunks into one buffer: each tiny chunk that is kept takes many times its size. */
-async function readBytes(request: Request, maxBytes: number, clock: Clock): Promise<Uint8Array> {
-  // Without an encoding, a body has bytes.
-  const body = request.body as ReadableStream<Uint8Array> | null
-  if (body === null) return new Uint8Array()
-  if (request.bodyUsed || body.locked) {
-    throw new TypeError('The inspector reads the body: pass a Request whose body was not read before')
-  }
-  const reader = body.getReader()
-  const late = new AbortController()
-  const disarm = clock.schedule(() => {
-    late.abort()
-    reader.cancel().catch(() => undefined)
-  }, BODY_TIMEOUT_MS)
-  let bytes = new Uint8Array(0)
-  let size = 0
-  try {
-    for (;;) {
-      const { done, value } = await reader.read()
-      if (late.signal.aborted)
-        throw new Refusal(408, `The body was not complete within ${BODY_TIMEOUT_MS} ms`)
-      if (done) return bytes.subarray(0, size)
-      const end = size + value.byteLength
-      if (end > maxBytes) {
-        await reader.cancel()
-        throw new Refusal(413, `The body has more than ${maxBytes} bytes`)
-      }
-      if (end > bytes.byteLength)
-        bytes = grown(bytes, Math.min(maxBytes, Math.max(2 * bytes.byteLength, end)))
-      bytes.set(value, size)
-      size = end
-    }
-  } finally {
-    disarm()
-  }
-}
-
-function grown(bytes: Uint8Array, size: number): Uint8Array<ArrayBuffer> {
-  const larger = new Uint8Array(size)
-  larger.set(bytes)
-  return larger
+function unknown(what: string, host: string): string {
+  const name = JSON.stringify(host.slice(0, MAX_SAID))
+  return `${what} ${name}. If it is an address of yours, add it to the option "hosts" of createInspector`
 }

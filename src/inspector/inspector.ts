@@ -6,7 +6,7 @@
 import { answerCall } from './api/routes.js'
 import { Streams } from './api/streams.js'
 import { personOf, toScope, type Scope } from './access.js'
-import { requireOwnPage } from './guard.js'
+import { requireKnownHost, requireOwnPage } from './guard.js'
 import { toSettings, type InspectorOptions, type Settings } from './options.js'
 import { describeFailure, Refusal } from './refusal.js'
 import { documentResponse, jsonResponse } from './responses.js'
@@ -27,7 +27,7 @@ export interface Inspector {
  * Creates a page that lists and follows tasks, explains each by its log, and acts on them. It works at any path: `api/…` below
  * that path is its API, and each other path is the page. It loads nothing from elsewhere.
  *
- * `authorize` decides about every request, for the page too. The API answers its own page only: requests that another site may
+ * It answers at loopback names, and at those of the option `hosts`. `authorize` decides about every request, for the page too. The API answers its own page only: requests that another site may
  * have caused are refused. Without `actions`, people see tasks and change nothing.
  *
  * @throws {TypeError | RangeError} naming the invalid option.
@@ -66,13 +66,14 @@ async function answer(
   settings: Settings,
 ): Promise<Response> {
   const { pathname, searchParams } = new URL(request.url)
+  requireKnownHost(request, settings.hosts)
   const scope = await scopeOf(request, settings)
   if (scope instanceof Response) return scope
   if (scope === null) throw new Refusal(401, 'You may not see this page')
   const [, path] =
     /\/api\/(session|problems|counts|changes|messages|cancel|agents|tasks(?:\/.+)?)$/.exec(pathname) ?? []
   if (path !== undefined) {
-    requireOwnPage(request)
+    requireOwnPage(request, settings.hosts)
     const hasAccess = async (): Promise<boolean> => {
       const now = await scopeOf(request, settings)
       return now !== null && !(now instanceof Response) && now.filter.owner === scope.filter.owner
@@ -90,8 +91,9 @@ async function scopeOf(request: Request, settings: Settings): Promise<Scope | Re
   const access = await settings.authorize(request)
   if (access instanceof Response || access === null) return access
   const scope = toScope(access, settings.actions)
-  if (settings.client === undefined || scope.filter.owner === undefined) return scope
+  const { filter, sender } = scope
+  if (settings.client === undefined || (filter.owner === undefined && sender === null)) return scope
   throw new TypeError(
-    '"authorize" must not return an "owner" with "client", because agents do not report owners',
+    '"authorize" must not return an "owner" or a "principal" with "client", because agents do not report owners',
   )
 }

@@ -26,10 +26,12 @@ import {
 import { reportError } from '../runtime/report.js'
 import type { AgentRegistry } from '../gateway/registry/registry.js'
 import type { AgentCard } from '../schemas/agent-card.js'
+import type { Principal } from '../server/caller.js'
 import type { CompleteLimits } from '../server/limits.js'
 import type { PushDeliveries } from '../server/push/health.js'
 import type { Authorize, InspectorAction, InspectorAudit } from './access.js'
 import { toActions } from './actions.js'
+import { toHosts } from './hosts.js'
 
 /** What an inspector reads of a task manager: a `TaskManager` and a `DurableTaskManager` have it. */
 export interface InspectedTasks {
@@ -57,10 +59,13 @@ export interface InspectedTasks {
 /** What an inspector uses of a request handler: its card, and its operations. */
 export interface InspectedHandler {
   readonly card: AgentCard
-  readonly dispatch: (
+  /** A method, so that handlers with any type of principal have it. Called without `this`. */
+  dispatch(
     body: unknown,
-    context?: { readonly principal?: { readonly id: string } | null; readonly version?: string },
-  ) => Promise<object>
+    context?: { readonly principal?: Principal | null | undefined; readonly version?: string | undefined },
+  ): Promise<object>
+  /** Returns the principal with an id, in whose name the page sends messages to a task. Default is `{ id }`. */
+  readonly principalOf?: ((id: string) => MaybePromise<Principal>) | undefined
   readonly push?: PushDeliveries
   /** The manager of its tasks, which must be the one that is shown. */
   readonly tasks?: object
@@ -104,6 +109,13 @@ export interface InspectorOptions {
   /** Decides about each request. */
   readonly authorize: Authorize
   /**
+   * The hosts at which people open the page, such as `'agent.example'`: those that its requests have as `Host`. `*.agent.example`
+   * stands for all names below `agent.example`. A port matters only where browsers send no `Sec-Fetch-Site`: over plain http to
+   * another machine, behind a proxy that leaves the port out of `Host`. Names of loopback are always among them, such as
+   * `localhost`. Requests to any other host are refused: another site may let its name lead here.
+   */
+  readonly hosts?: readonly string[]
+  /**
    * The actions that people may take. `true` allows all that the other options make possible. With `tasks` it needs
    * `handler`. Default is `false`: people see tasks, and change nothing.
    */
@@ -121,6 +133,7 @@ export interface InspectorOptions {
 /** Options that were checked. */
 export interface Settings {
   readonly authorize: Authorize
+  readonly hosts: readonly string[]
   readonly actions: readonly InspectorAction[]
   readonly onAction: (audit: InspectorAudit) => void | Promise<void>
   readonly onError: (error: unknown) => void
@@ -136,7 +149,7 @@ export interface Settings {
 
 const KEYS = [
   ...['tasks', 'client', 'handler', 'push', 'authorize', 'actions', 'onAction', 'onError'],
-  ...['gateway', 'traceUrl', 'pollIntervalMs', 'clock'],
+  ...['gateway', 'traceUrl', 'pollIntervalMs', 'clock', 'hosts'],
 ]
 const POLL_INTERVAL_MS = 1_000
 
@@ -157,6 +170,7 @@ export function toSettings(options: InspectorOptions): Settings {
   if (gateway !== undefined) requireGateway(gateway, tasks)
   return {
     authorize: given.authorize,
+    hosts: toHosts(given.hosts),
     actions: toActions(given),
     onAction: given.onAction ?? (() => undefined),
     onError:

@@ -92,7 +92,7 @@ export interface RequestHandlerOptions<
   readonly anonymous?: 'shared' | undefined
   /**
    * Returns the principal with this id, for runs that restart after their process has died (`recover: 'resume'` of the
-   * manager). Default is that such runs have no principal.
+   * manager). Default is that such runs have no principal. An inspector sends messages to a task as the one of its owner.
    */
   readonly principalOf?: ((id: string) => P | Promise<P>) | undefined
   /** The card for authenticated clients, or a function that returns it for one of them. Others get 401. */

@@ -31,6 +31,8 @@ export interface RequestHandler<
   readonly push: PushDeliveries
   /** The limits of the options, with their defaults. */
   readonly limits: CompleteLimits
+  /** That of the options. */
+  readonly principalOf: ((id: string) => P | Promise<P>) | undefined
   /** What this handler is doing now. O(runs and webhooks), without a request to a store. */
   readonly stats: () => HandlerStats
   /**
@@ -93,6 +95,7 @@ export function createRequestHandler<P extends Principal, M extends AnyTasks>(
     tasks: settings.tasks as AnyTasks as M,
     push: agent.push,
     limits: settings.limits,
+    principalOf: settings.principalOf as RequestHandler<P, M>['principalOf'],
     stats: () => agent.stats(),
   }
 }

@@ -87,6 +87,28 @@ test('dev serves an inspector beside the agent', async () => {
   expect((await fetch(`http://localhost:${port}/.well-known/agent-card.json`)).status).toBe(200)
 })
 
+test('in the inspector of dev, an agent with users gets messages from the user "local"', async () => {
+  const folder = temporaryFolder()
+  install(folder)
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
+  const card = "{ name: 'Private', url: 'http://localhost:3000' }"
+  writeFileSync(
+    join(folder, 'agent.js'),
+    `export default { card: ${card}, authenticate: () => null, execute: (run) => \`for \${run.principal.id}\` }`,
+  )
+  const { port } = new URL(await closedUrl())
+  const { url } = await start(['dev', 'agent.js', '--port', port, '--once'], folder)
+  const headers = { ...PAGE.headers, 'content-type': 'application/json' }
+  const sent = await fetch(`${url}api/messages`, { method: 'POST', headers, body: '{"text":"hi"}' })
+  const { taskId } = (await sent.json()) as { taskId: string }
+  const read = async (path: string): Promise<unknown> => (await fetch(`${url}api/${path}`, PAGE)).json()
+  await expect
+    .poll(() => read(`tasks/${taskId}`))
+    .toMatchObject({ task: { owner: 'local', artifacts: [{ parts: [{ text: 'for local' }] }] } })
+  expect(await read('session')).toMatchObject({ sender: 'local' })
+  expect(JSON.stringify(await read('session'))).not.toContain('"owner"')
+})
+
 test.each([
   ['a file that does not exist', ['none.db'], 2, /no file "none\.db"/],
   ['a file that is no store', ['text.db'], 3, /cannot be read/],

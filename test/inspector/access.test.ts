@@ -5,7 +5,7 @@ import { createInspector, type InspectorAccess, type InspectorOptions } from 'a2
 import { A2AGateway } from 'a2a-tasks/gateway'
 import { createRequestHandler } from 'a2a-tasks/server'
 import { fakeAgent } from 'a2a-tasks/testing'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { OPEN, READ, Page } from './support/inspected.js'
 
 const tasks = new TaskManager()
@@ -18,8 +18,9 @@ const CLIENT = new A2AClient({ card: fakeAgent('x').card })
 /** A handler with a manager of its own. */
 const OTHER = createRequestHandler({ card: { name: 'Other', url: 'http://other.test' }, execute: () => 'x' })
 
+const OWN = 'http://host.test'
 const pageFor = (access: InspectorAccess | Response | null, others: Partial<InspectorOptions> = {}): Page =>
-  new Page({ tasks, actions: ['cancel'], ...others, authorize: () => access })
+  new Page({ tasks, actions: ['cancel'], authorize: () => access, ...others })
 const idsIn = async (page: Page, query = ''): Promise<string[]> => {
   const { body } = await page.get(`tasks?${query}`)
   return (body as unknown as { tasks: { id: string }[] }).tasks.map(({ id }) => id).toSorted()
@@ -47,6 +48,10 @@ describe('createInspector() refuses', () => {
     ],
     [{ ...READ, tasks, gateway: {} }, '"gateway" must be an A2AGateway'],
     [{ ...READ, tasks, pollIntervalMs: 0 }, '"pollIntervalMs" must be'],
+    [{ ...READ, tasks, hosts: 'agent.example' }, '"hosts" must be an array of at most 100 hosts'],
+    [{ ...READ, tasks, hosts: ['https://agent.example'] }, 'got "https://agent.example"'],
+    [{ ...READ, tasks, hosts: ['*'] }, 'got "*"'],
+    [{ ...READ, tasks, hosts: Array(101).fill('a') }, '"hosts" must be an array of at most 100'],
     [{ ...OPEN, tasks, auth: 1 }, 'Unknown option "auth"'],
   ])('%o', (options, text) => {
     expect(() => createInspector(options as unknown as InspectorOptions)).toThrow(text)
@@ -133,6 +138,84 @@ describe('authorize', () => {
     expect(String(errors[0])).toContain('agents do not report owners')
   })
 
+  describe('of an agent with users', () => {
+    interface User {
+      readonly id: string
+      readonly name: string
+    }
+    const served = (
+      access: InspectorAccess,
+      options: { readonly principalOf?: (id: string) => User } = {},
+    ): { page: Page; users: (User | undefined)[]; tasks: TaskManager } => {
+      const users: (User | undefined)[] = []
+      const handler = createRequestHandler<User>({
+        card: { name: 'Private', url: 'http://agent.test' },
+        authenticate: () => null,
+        ...options,
+        async execute(run) {
+          users.push(run.principal)
+          await run.requireInput('And?')
+        },
+      })
+      onTestFinished(() => handler.close({ graceMs: 0 }))
+      const page = new Page({ tasks: handler.tasks, handler, actions: true, authorize: () => access })
+      return { page, users, tasks: handler.tasks }
+    }
+    const begin = async (page: Page): Promise<string> => {
+      const { status, body } = await page.post('messages', { text: 'hello' })
+      expect([status, body]).toEqual([200, { taskId: expect.any(String) as string }])
+      return (body as unknown as { taskId: string }).taskId
+    }
+
+    it('begins tasks as the principal that it returns, with all that the principal has', async () => {
+      const admin = { id: 'admin', name: 'Ada' }
+      const { page, users, tasks: held } = served({ principal: admin })
+      const id = await begin(page)
+      await held.waitFor(id, { until: ['input-required'] })
+      expect([held.getTask(id)?.owner, users]).toEqual(['admin', [admin]])
+      expect((await page.get('session')).body).toMatchObject({ sender: 'admin' })
+    })
+
+    it('begins tasks as its owner, in its tenant', async () => {
+      const { page, tasks: held } = served({ owner: 'ann', tenant: 't' })
+      expect(held.getTask(await begin(page))?.owner).toBe('\nt\nann')
+    })
+
+    it('answers as the owner of the task, whom "principalOf" of the handler knows', async () => {
+      const {
+        page,
+        users,
+        tasks: held,
+      } = served({ principal: { id: 'admin' } }, { principalOf: (id) => ({ id, name: `${id}'s name` }) })
+      const { id } = held.createTask({ skill: 'x', owner: 'bob' })
+      expect((await page.post('messages', { text: 'hello', taskId: id })).status).toBe(200)
+      await held.waitFor(id, { until: ['input-required'] })
+      expect(users).toEqual([{ id: 'bob', name: "bob's name" }])
+      expect((await page.post(`tasks/${id}/cancel`, {})).status).toBe(200)
+    })
+
+    it('says what to return where it returns no principal', async () => {
+      const { page } = served({})
+      const { status, body } = await page.post('messages', { text: 'hello' })
+      expect([status, JSON.stringify(body)]).toEqual([
+        409,
+        expect.stringContaining('return a \\"principal\\" from \\"authorize\\"'),
+      ])
+    })
+
+    it.each<[InspectorAccess, string]>([
+      [{ owner: 'ann', principal: { id: 'bob' } }, '"principal" must be that of the "owner", got "bob"'],
+      [{ owner: null, principal: { id: 'bob' } }, '"principal" must be that of the "owner"'],
+      [{ tenant: 't', principal: { id: 'bob' } }, '"principal" must be that of the "owner"'],
+      [{ principal: { id: '\n' } }, 'A principal, such as authenticate() returns'],
+    ])('is refused %j, whose tasks the person would not see', async (access, text) => {
+      const errors: unknown[] = []
+      const page = pageFor(access, { onError: (error) => errors.push(error) })
+      expect((await page.get('tasks')).status).toBe(500)
+      expect(String(errors[0])).toContain(text)
+    })
+  })
+
   it('that throws gives a fixed text, and the error to onError', async () => {
     const errors: unknown[] = []
     const page = new Page({
@@ -148,17 +231,53 @@ describe('authorize', () => {
 
 describe('a request of another site', () => {
   const page = pageFor({})
+  const MISSING = undefined
 
-  it.each<[string, Record<string, string>]>([
+  it.each<[string, Record<string, string | undefined>]>([
     ['says that it is cross-site', { 'sec-fetch-site': 'cross-site' }],
     ['comes from a sibling domain', { 'sec-fetch-site': 'same-site' }],
-    ['has no header of the page', { 'x-a2a-inspector': '' }],
-    ['has another origin', { origin: 'http://evil.test' }],
-    ['has an opaque origin', { origin: 'null' }],
+    ['comes from no site', { 'sec-fetch-site': 'none' }],
+    ['says two things of its site', { 'sec-fetch-site': 'same-origin, cross-site' }],
+    ['says nothing of its site', { 'sec-fetch-site': '' }],
+    ['has no header of the page', { 'x-a2a-inspector': MISSING }],
+    ['has another header of the page', { 'x-a2a-inspector': '1, 1' }],
+    ['is cross-site, and says that its origin is ours', { 'sec-fetch-site': 'cross-site', origin: OWN }],
+    ['has another origin', { 'sec-fetch-site': MISSING, origin: 'http://evil.test' }],
+    ['has the origin of another port', { 'sec-fetch-site': MISSING, origin: 'http://host.test:81' }],
+    [
+      'has an origin that begins as ours',
+      { 'sec-fetch-site': MISSING, origin: 'http://host.test.evil.test' },
+    ],
+    ['has an origin that names us', { 'sec-fetch-site': MISSING, origin: 'http://host.test@evil.test' }],
+    ['has an opaque origin', { 'sec-fetch-site': MISSING, origin: 'null' }],
+    ['has an empty origin', { 'sec-fetch-site': MISSING, origin: '' }],
+    ['has only our origin', { 'sec-fetch-site': MISSING, 'x-a2a-inspector': MISSING, origin: OWN }],
   ])('is refused where it %s', async (_, headers) => {
     expect((await page.get('tasks', headers)).status).toBe(403)
     expect((await page.post('tasks/of-none/cancel', {}, headers)).status).toBe(403)
     expect(tasks.stateOf('of-none')).toBe('submitted')
+  })
+
+  it.each<[string, Record<string, string | undefined>]>([
+    ['has its origin', { origin: OWN }],
+    ['has its origin, and says nothing of its site', { 'sec-fetch-site': MISSING, origin: OWN }],
+    ['says nothing of its site and its origin', { 'sec-fetch-site': MISSING }],
+    ['passed a proxy that has left out the port', { origin: 'https://host.test:3100', host: 'host.test' }],
+    ['passed a proxy that has put its own name', { origin: 'https://agent.example:3100', host: 'localhost' }],
+  ])('of its own page passes where it %s', async (_, headers) => {
+    expect((await page.get('tasks', headers)).status).toBe(200)
+  })
+
+  it('that a plain proxy without the port has passed on passes by "hosts"', async () => {
+    const headers = { 'sec-fetch-site': MISSING, origin: 'http://host.test:3100', host: 'host.test' }
+    const refused = await page.get('tasks', headers)
+    expect([refused.status, JSON.stringify(refused.body)]).toEqual([
+      403,
+      expect.stringMatching(/host\.test:3100.+ add it to the option \\"hosts\\" of createInspector/),
+    ])
+    const known = pageFor({}, { hosts: ['host.test:3100'] })
+    expect((await known.get('tasks', headers)).status).toBe(200)
+    expect((await known.get('tasks', { ...headers, origin: 'http://host.test:3101' })).status).toBe(403)
   })
 
   it.each(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp', ''])(
@@ -174,9 +293,64 @@ describe('a request of another site', () => {
     expect(response.status).toBe(403)
     expect(response.headers.get('access-control-allow-origin')).toBeNull()
   })
+})
 
-  it('of its own page passes', async () => {
-    expect((await page.get('tasks', { origin: 'http://host.test', host: 'host.test' })).status).toBe(200)
+describe('a request to a host', () => {
+  const HOSTS = ['agent.example', '*.apps.example', '[2001:db8::1]', 'with-port.example:8443']
+
+  it.each([
+    'localhost',
+    'localhost:3000',
+    'LocalHost',
+    'a.localhost:3000',
+    '127.0.0.1:3000',
+    '[::1]:3000',
+    'agent.example',
+    'agent.example.',
+    'Agent.Example:8443',
+    'one.apps.example',
+    'a.b.apps.example:1',
+    '[2001:DB8::1]:80',
+    'with-port.example',
+    'with-port.example:8443',
+  ])('%s is answered', async (host) => {
+    const page = pageFor({}, { hosts: HOSTS })
+    expect((await page.get('tasks', { host })).status).toBe(200)
+    expect((await page.raw('http://elsewhere.test/inspect', { headers: { host } })).status).toBe(200)
+  })
+
+  // As a page has it whose name another site lets lead here: for its browser, it is of the same origin.
+  it.each([
+    'evil.test',
+    'evil.test:3000',
+    'apps.example',
+    'evil-apps.example',
+    'localhost.evil.test',
+    'agent.example.evil.test',
+    'evil.test@localhost',
+    'localhost, evil.test',
+    '127.0.0.1.evil.test',
+    '127.0.0.2',
+    '0.0.0.0',
+    '[::ffff:7f00:1]',
+    'localhost:',
+    '',
+  ])('%j is refused, with the name of the option', async (host) => {
+    let asked = 0
+    const page = pageFor({}, { hosts: HOSTS, authorize: () => ((asked += 1), {}) })
+    const origin = `http://${host}`
+    const answers = [
+      await page.get('tasks', { host, origin }),
+      await page.post('tasks/of-none/cancel', {}, { host, origin }),
+    ]
+    const document = await page.raw('http://localhost/inspect', { headers: { host } })
+    expect([...answers.map(({ status }) => status), document.status, asked]).toEqual([403, 403, 403, 0])
+    expect(await document.text()).toContain('add it to the option \\"hosts\\" of createInspector')
+    expect(tasks.stateOf('of-none')).toBe('submitted')
+  })
+
+  it('is that of its URL where it has no header', async () => {
+    expect((await new Page({ tasks, ...READ, hosts: [] }).get('tasks')).status).toBe(403)
   })
 })
 

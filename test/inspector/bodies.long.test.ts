@@ -20,7 +20,7 @@ const body = new ReadableStream({
   },
 })
 const headers = { 'x-a2a-inspector': '1', 'content-type': 'application/json' }
-const url = 'http://host.test/api/messages'
+const url = 'http://localhost/api/messages'
 const response = await fetch(new Request(url, { method: 'POST', body, headers, duplex: 'half' }))
 console.log(response.status)
 process.exit()

@@ -6,7 +6,7 @@
 import { createServer } from 'node:http'
 import { pathToFileURL } from 'node:url'
 import { toNodeListener } from 'a2a-tasks/server/node'
-import { createInspector } from 'a2a-tasks/inspector'
+import { createInspector, type InspectorAccess } from 'a2a-tasks/inspector'
 import { accessByToken, TOKEN_VARIABLE } from '../inspect/private-path.js'
 import { agentOf, type InspectedAgent } from './agent-module.js'
 
@@ -31,10 +31,21 @@ server.listen(Number(port), 'localhost', () => {
 
 /** The inspector answers below its path, and the agent elsewhere. */
 function withInspector(handler: InspectedAgent): typeof fetch {
-  const authorize = accessByToken(INSPECTOR, token)
+  const accessOf = accessByToken(INSPECTOR, token)
+  const access = needsUser(handler).then((isNeeded) => (isNeeded ? { principal: { id: 'local' } } : {}))
+  const authorize = async (request: Request): Promise<InspectorAccess | Response> => {
+    const given = accessOf(request)
+    return given instanceof Response ? given : access
+  }
   const inspector = createInspector({ tasks: handler.tasks, handler, authorize, actions: true })
   return (request) =>
     new URL(request.url).pathname.startsWith(`${INSPECTOR}/`) ? inspector.fetch(request) : fetch(request)
+}
+
+/** Whether the agent answers only its users. */
+async function needsUser(handler: InspectedAgent): Promise<boolean> {
+  const body = { jsonrpc: '2.0', id: 1, method: 'GetTask', params: { id: 'none' } }
+  return JSON.stringify(await handler.dispatch(body, { version: '1.0' })).includes('"UNAUTHENTICATED"')
 }
 
 function print(line: string): void {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { maxMessageBytes, readBody } from '../guard.js'
+import { maxMessageBytes, readBody } from '../body.js'
 import { describeFailure, Refusal } from '../refusal.js'
 import { jsonResponse } from '../responses.js'
 import { listTasks } from '../source/listing.js'

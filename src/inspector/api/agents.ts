@@ -5,7 +5,7 @@
  */
 import { invalidParams } from '../../core/errors.js'
 import type { AgentRow } from '../agent-row.js'
-import { readBody } from '../guard.js'
+import { readBody } from '../body.js'
 import type { InspectedGateway } from '../options.js'
 import { Refusal } from '../refusal.js'
 import { jsonResponse } from '../responses.js'

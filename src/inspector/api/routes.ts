@@ -6,7 +6,7 @@
 import { taskNotFound } from '../../core/errors.js'
 import { LINEAGE } from '../../core/lineage/mark.js'
 import type { TaskSnapshot } from '../../core/task.js'
-import { maxMessageBytes } from '../guard.js'
+import { maxMessageBytes } from '../body.js'
 import type { InspectedHandler, Settings } from '../options.js'
 import { Refusal } from '../refusal.js'
 import { jsonResponse } from '../responses.js'
@@ -81,6 +81,7 @@ function session({ source, scope, settings }: Call): Response {
     // Agents of the gateway are those of all owners.
     actions: [...scope.actions].filter((action) => action !== 'maintain' || owner === undefined),
     user: scope.access.user ?? null,
+    sender: scope.sender,
     isRemote: settings.client !== undefined,
     hasGateway: settings.gateway !== undefined && owner === undefined,
     limits: settings.handler?.limits === undefined ? null : limitsOf(settings.handler.limits),

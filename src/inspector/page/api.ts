@@ -23,6 +23,8 @@ export interface Session {
   readonly actions: readonly InspectorAction[]
   readonly user: string | null
   readonly owner?: string | null
+  /** The owner of tasks that begin in the chat. */
+  readonly sender: string | null
   /** Whether the tasks are those of an agent that a client calls: it shows no skills, owners and times of creation. */
   readonly isRemote: boolean
   readonly hasGateway: boolean

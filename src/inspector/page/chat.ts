@@ -14,7 +14,7 @@ import { taskHref } from './route.js'
 import { StateBadge } from './state.js'
 import { Conversation, Results } from './task/conversation.js'
 import { Reply } from './task/reply.js'
-import { messageOf } from './format.js'
+import { messageOf, ownerName } from './format.js'
 
 interface Turn {
   readonly said: string
@@ -49,6 +49,12 @@ export function Chat({ session }: { session: Session }): VNode {
   }
   return html`<section class="block chat" aria-label="Try it">
     <h2>Try it</h2>
+    ${
+      session.sender !== null &&
+      html`<p class="quiet">
+        The agent gets your messages from the user <b>${ownerName(session.sender)}</b>.
+      </p>`
+    }
     ${turns.map((turn) => html`<${TurnView} turn=${turn} session=${session} />`)}
     ${failure !== '' && html`<p class="notice" role="alert">${failure}</p>`}
     <form class="reply" onSubmit=${submit}>

@@ -11,6 +11,7 @@ import type { TaskChildren } from '../../core/lineage/children.js'
 import { isSameOwner, type TaskFilter } from '../../core/queries.js'
 import type { TaskSnapshot } from '../../core/task.js'
 import { platformCrypto } from '../../runtime/crypto.js'
+import type { Principal } from '../../server/caller.js'
 import type { PushHealth } from '../../server/push/health.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
 import type { Scope } from '../access.js'
@@ -96,11 +97,12 @@ export class ManagerSource implements TaskSource {
     return followFeed(this.#tasks, options) ?? pollTasks(this.#tasks, { ...options, intervalMs })
   }
 
-  async send({ filter }: Scope, { parts, taskId, like, contextId }: OutgoingMessage): Promise<Reply> {
+  async send(scope: Scope, { parts, taskId, like, contextId }: OutgoingMessage): Promise<Reply> {
+    const { filter, sender } = scope
     const owned = taskId ?? like
     const target = owned === undefined ? null : await this.#tasks.peekTask(owned, filter)
     if (owned !== undefined && target === null) throw taskNotFound(owned)
-    const owner = target === null ? (filter.owner ?? null) : (target.owner ?? null)
+    const owner = target === null ? sender : (target.owner ?? null)
     const message = {
       messageId: platformCrypto().randomUUID(),
       role: 'ROLE_USER',
@@ -109,13 +111,12 @@ export class ManagerSource implements TaskSource {
       ...(contextId !== undefined && { contextId }),
     }
     const params = { message, configuration: { returnImmediately: true } }
-    return replyOf(await call(this.#handler(), 'SendMessage', params, owner))
+    return replyOf(await this.#call(scope, 'SendMessage', params, owner))
   }
 
-  async cancel(_scope: Scope, { id, owner }: TaskSnapshot<string>): Promise<void> {
-    const { handler } = this.#settings
-    if (handler === undefined) await this.#tasks.cancelTask(id)
-    else await call(handler, 'CancelTask', { id }, owner ?? null)
+  async cancel(scope: Scope, { id, owner }: TaskSnapshot<string>): Promise<void> {
+    if (this.#settings.handler === undefined) await this.#tasks.cancelTask(id)
+    else await this.#call(scope, 'CancelTask', { id }, owner ?? null)
   }
 
   async redeliver(taskId: string, webhookId: string): Promise<boolean> {
@@ -134,11 +135,47 @@ export class ManagerSource implements TaskSource {
     await this.#tasks.deleteTask?.(taskId)
   }
 
-  #handler(): InspectedHandler {
+  /** Calls an operation as the owner of a task. */
+  async #call({ access }: Scope, method: string, params: object, owner: string | null): Promise<object> {
     const { handler } = this.#settings
     if (handler === undefined) throw new Refusal(409, 'The inspector has no handler that takes messages')
-    return handler
+    const { id, tenant } = callerOf(owner)
+    const principal = id === undefined ? null : await principalOf(id, access.principal, handler)
+    const request = {
+      jsonrpc: '2.0',
+      id: 1,
+      method,
+      params: { ...params, ...(tenant !== undefined && { tenant }) },
+    }
+    const { error, result } = (await handler.dispatch(request, { principal, version: '1.0' })) as RpcResponse
+    if (error !== undefined) throw new Refusal(409, refusalOf(error, principal))
+    if (result === undefined)
+      throw new A2AError('INVALID_AGENT_RESPONSE', 'The agent sent no result', { reason: method })
+    return result
   }
+}
+
+/** A response of JSON-RPC. */
+interface RpcResponse {
+  readonly error?: RpcError
+  readonly result?: object
+}
+
+interface RpcError {
+  readonly message?: unknown
+  readonly data?: unknown
+}
+
+function refusalOf({ message, data }: RpcError, principal: Principal | null): string {
+  const isUnknown = Array.isArray(data) && data.some((each: unknown) => isUnauthenticated(each))
+  if (principal === null && isUnknown) {
+    return 'The agent takes messages of its users only, and this page has none: return a "principal" from "authorize" of createInspector'
+  }
+  return `The agent refused: ${String(message)}`
+}
+
+function isUnauthenticated(detail: unknown): boolean {
+  return typeof detail === 'object' && detail !== null && Reflect.get(detail, 'reason') === 'UNAUTHENTICATED'
 }
 
 /** @throws {A2AError} `INVALID_PARAMS` for an owner outside the scope. */
@@ -150,34 +187,21 @@ function filterOf({ filter }: Scope, { owner, ...others }: SourceQuery): TaskFil
   return { ...others, owner }
 }
 
-/** Calls an operation as the owner of a task. */
-async function call(
-  { dispatch }: InspectedHandler,
-  method: string,
-  params: object,
-  owner: string | null,
-): Promise<object> {
-  const { principal, tenant } = principalOf(owner)
-  const request = {
-    jsonrpc: '2.0',
-    id: 1,
-    method,
-    params: { ...params, ...(tenant !== undefined && { tenant }) },
-  }
-  const response = await dispatch(request, { principal, version: '1.0' })
-  const { error, result } = response as { error?: { message?: unknown }; result?: object }
-  if (error !== undefined) throw new Refusal(409, `The agent refused: ${String(error.message)}`)
-  if (result === undefined)
-    throw new A2AError('INVALID_AGENT_RESPONSE', 'The agent sent no result', { reason: method })
-  return result
+/** The caller whose tasks have this owner: see `ownedBy` of the server. */
+function callerOf(owner: string | null): { readonly id?: string; readonly tenant?: string } {
+  if (owner === null) return {}
+  const [, tenant, id] = /^\n([^\n]*)\n([^]*)$/.exec(owner) ?? []
+  if (tenant === undefined) return { id: owner }
+  return { ...(id && { id }), tenant: decodeURIComponent(tenant) }
 }
 
-/** The caller whose tasks have this owner: see `ownedBy` of the server. */
-function principalOf(owner: string | null): { principal: { id: string } | null; tenant?: string } {
-  if (owner === null) return { principal: null }
-  const [, tenant, id] = /^\n([^\n]*)\n([^]*)$/.exec(owner) ?? []
-  if (tenant === undefined) return { principal: { id: owner } }
-  return { principal: id ? { id } : null, tenant: decodeURIComponent(tenant) }
+async function principalOf(
+  id: string,
+  own: Principal | undefined,
+  handler: InspectedHandler,
+): Promise<Principal> {
+  if (own?.id === id) return own
+  return (await handler.principalOf?.(id)) ?? { id }
 }
 
 function taskOf(task: { readonly id: string } | undefined): Reply {

@@ -196,10 +196,10 @@ async function inspect(row: Row): Promise<void> {
   })
   const page = { 'x-a2a-inspector': '1', 'content-type': 'application/json' }
   const get = async (path: string): Promise<unknown> =>
-    (await fetch(new Request(`https://host.test/api/${path}`, { headers: page }))).json()
+    (await fetch(new Request(`https://localhost/api/${path}`, { headers: page }))).json()
   const say = async (message: object): Promise<{ taskId: string }> => {
     const init = { method: 'POST', headers: page, body: JSON.stringify(message) }
-    const response = await fetch(new Request('https://host.test/api/messages', init))
+    const response = await fetch(new Request('https://localhost/api/messages', init))
     return (await response.json()) as { taskId: string }
   }
   const { taskId } = await say({ text: 'ask' })

@@ -58,7 +58,7 @@ export async function together(row: Row): Promise<void> {
   })
   expect(texts.toSorted()).toEqual(['Analysed sales', 'Echo: hello', 'O poet!', 'O sea!'])
   const headers = { 'x-a2a-inspector': '1' }
-  const page = await inspector.fetch(new Request('https://host.test/api/counts', { headers }))
+  const page = await inspector.fetch(new Request('https://localhost/api/counts', { headers }))
   expect(await page.json()).toMatchObject({ completed: 4 })
   const executed = (): number => spans().filter(({ name }) => name === 'a2a.task.execute').length
   await expect.poll(executed).toBe(4)

@@ -66,16 +66,16 @@ export class Page {
   readonly #fetch: (request: Request) => Promise<Response>
 
   constructor(options: InspectorOptions) {
-    this.#fetch = createInspector(options).fetch
+    this.#fetch = createInspector({ hosts: ['host.test'], ...options }).fetch
   }
 
-  async get(path: string, headers: Record<string, string> = {}): Promise<Answer> {
+  async get(path: string, headers: Given = {}): Promise<Answer> {
     return toAnswer(await this.open(path, headers))
   }
 
-  async post(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+  async post(path: string, body: unknown, headers: Given = {}): Promise<Answer> {
     const isRaw = typeof body === 'string' || body instanceof ReadableStream
-    const all = { ...PAGE, 'content-type': 'application/json', ...headers }
+    const all = present({ ...PAGE, 'content-type': 'application/json', ...headers })
     const init = {
       method: 'POST',
       body: isRaw ? body : JSON.stringify(body),
@@ -86,9 +86,9 @@ export class Page {
     return toAnswer(await this.#fetch(request))
   }
 
-  open(path: string, headers: Record<string, string> = {}, signal?: AbortSignal): Promise<Response> {
+  open(path: string, headers: Given = {}, signal?: AbortSignal): Promise<Response> {
     return this.raw(`http://host.test/inspect/api/${path}`, {
-      headers: { ...PAGE, ...headers },
+      headers: present({ ...PAGE, ...headers }),
       signal: signal ?? null,
     })
   }
@@ -99,6 +99,15 @@ export class Page {
 }
 
 const PAGE = { 'x-a2a-inspector': '1', 'sec-fetch-site': 'same-origin' }
+
+/** Headers; those that are `undefined` are not sent. */
+type Given = Readonly<Record<string, string | undefined>>
+
+function present(headers: Given): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  )
+}
 
 async function toAnswer(response: Response): Promise<Answer> {
   const { status, headers } = response
