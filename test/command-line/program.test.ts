@@ -141,11 +141,12 @@ describe('an error says what is wrong and what to do', () => {
       /npm install pg/,
     ],
     ['no file to serve', () => ['dev', 'nope.js'], 2, /no file "nope\.js"/],
-    ['a folder that is not empty', () => ['init', '.'], 2, /package\.json already/],
+    ['a folder that is not empty', () => ['init', '.'], 2, /README\.md already\nNothing was written/],
   ])('%s', async (_, argsOf, expected, message) => {
     const urls = { agent: await serveAgent(), other: await serveOthers(), closed: await closedUrl() }
     const folder = temporaryFolder()
     writeFileSync(join(folder, 'package.json'), '{}')
+    writeFileSync(join(folder, 'README.md'), '')
     const { code, stdout, stderr } = await run(argsOf(urls), { cwd: folder })
     expect({ code, stdout }).toEqual({ code: expected, stdout: '' })
     expect(stderr).toMatch(message)
