@@ -26,8 +26,10 @@ export interface Report {
   readonly stale: readonly Known[]
 }
 
+type Headers = Readonly<Record<string, string>>
+
 export interface CheckOptions {
-  readonly headers?: Readonly<Record<string, string>>
+  readonly headers?: Headers | ((url: string) => Headers)
   readonly origin?: string
   readonly webhook?: string
   readonly only?: readonly string[]

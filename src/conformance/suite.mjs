@@ -38,7 +38,7 @@ export const ALL_CHECKS = [...CARD_CHECKS, ...CHECKS]
  * Runs all checks that an agent's card gives reason for, one after the other.
  *
  * @param url the URL of the agent, or of its card.
- * @param options `headers` for every request; `origin` in place of the origin of the URLs of the card; `webhook`, the URL
+ * @param options `headers` for every request, or a function that returns those for the URL of an interface; `origin` in place of the origin of the URLs of the card; `webhook`, the URL
  *   of push notification configurations; `only`, names of interfaces such as `JSONRPC 1.0`; `known`, known failures;
  *   `anyAgent`, to skip the checks of what the agent does not do when a message says so; `onResult`, called with each result.
  * @returns `interfaces`, their names; `results`, one for each check; `stale`, the known failures that did not fail.
@@ -54,7 +54,9 @@ export async function checkAgent(url, options = {}) {
     onResult = () => {},
   } = options
   const { json: card } = await readCard(url)
-  const targets = checkedInterfaces(card, origin, only).map((each) => new Target(each, { headers, webhook }))
+  const targets = checkedInterfaces(card, origin, only).map(
+    (each) => new Target(each, { headers: headersFor(each, headers), webhook }),
+  )
   const results = []
   const add = (result) => {
     results.push(result)
@@ -72,6 +74,10 @@ export async function checkAgent(url, options = {}) {
     }
   }
   return { interfaces: targets.map(({ name }) => name), ...withKnown(results, known) }
+}
+
+function headersFor({ url }, headers) {
+  return typeof headers === 'function' ? headers(url) : headers
 }
 
 /** The interfaces of the card that are to be checked. */

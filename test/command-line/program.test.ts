@@ -5,7 +5,14 @@ import { buildAgentCard, signAgentCard } from 'a2a-tasks/agent-card'
 import { exportJWK, generateKeyPair } from 'jose'
 import { describe, expect, test } from 'vitest'
 import { read } from '../support/repository.js'
-import { closedUrl, serveAgent, serveEcho, serveOthers } from './support/agents.js'
+import {
+  closedUrl,
+  serveAgent,
+  serveCardOf,
+  serveEcho,
+  serveListener,
+  serveOthers,
+} from './support/agents.js'
 import { run, runProcess, temporaryFolder } from './support/program.js'
 
 /** What a terminal would obey. */
@@ -141,11 +148,12 @@ describe('an error says what is wrong and what to do', () => {
       /npm install pg/,
     ],
     ['no file to serve', () => ['dev', 'nope.js'], 2, /no file "nope\.js"/],
-    ['a folder that is not empty', () => ['init', '.'], 2, /package\.json already/],
+    ['a folder that is not empty', () => ['init', '.'], 2, /README\.md already\nNothing was written/],
   ])('%s', async (_, argsOf, expected, message) => {
     const urls = { agent: await serveAgent(), other: await serveOthers(), closed: await closedUrl() }
     const folder = temporaryFolder()
     writeFileSync(join(folder, 'package.json'), '{}')
+    writeFileSync(join(folder, 'README.md'), '')
     const { code, stdout, stderr } = await run(argsOf(urls), { cwd: folder })
     expect({ code, stdout }).toEqual({ code: expected, stdout: '' })
     expect(stderr).toMatch(message)
@@ -259,6 +267,25 @@ describe('credentials', () => {
     expect(sent.stderr + other.stderr + misspelt.stderr).not.toContain(token)
   })
 })
+
+test.each([['send'], ['get'], ['cancel'], ['list'], ['check']])(
+  'the credentials of a profile stay at its origin, wherever the card leads %s',
+  async (command) => {
+    const { url: other, heard } = await serveListener()
+    const url = await serveCardOf(other)
+    const folder = temporaryFolder()
+    mkdirSync(join(folder, 'a2a-tasks'))
+    const file = join(folder, 'a2a-tasks/profiles.json')
+    const own = { url, bearer: 'tok-en.123456', headers: { 'X-Key': 'key-123456' } }
+    writeFileSync(file, JSON.stringify({ own }), { mode: 0o600 })
+    const rest = { send: ['x'], get: ['some-task'], cancel: ['some-task'] }[command] ?? []
+    const args = [command, url, ...rest, '--profile', 'own']
+    const { stderr } = await run(args, { env: { XDG_CONFIG_HOME: folder } })
+    expect(heard.join()).toContain('a2a-version')
+    expect(heard.join()).not.toMatch(/123456/)
+    expect(stderr).toContain(`${other} gets no credentials: the profile "own" is for ${url}\n`)
+  },
+)
 
 test('a card is shown with its problems, compared with another one, and its text obeyed by no terminal', async () => {
   const url = await serveAgent()

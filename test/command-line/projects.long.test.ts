@@ -31,10 +31,23 @@ test.each([
     'Wrote 10 files of TypeScript to',
     Reflect.get(process.features, 'typescript') !== 'strip',
   ],
-])('init %s names the language, and the Node that it needs', async (option, wrote, isTooOld) => {
+])('init %s names the language, and the loader that this Node needs', async (option, wrote, needsLoader) => {
   const { stdout } = await run(['init', 'agent', option], { cwd: temporaryFolder() })
   expect(stdout).toContain(wrote)
-  expect(stdout.includes(`needs Node 22.18 or later: this is ${process.version}`)).toBe(isTooOld)
+  expect(stdout.includes(`has the package tsx: this is ${process.version}`)).toBe(needsLoader)
+})
+
+test('dev tells the new agent its port, so that clients call it there', async () => {
+  const folder = temporaryFolder()
+  await run(['init', '.', '--javascript'], { cwd: folder })
+  install(folder)
+  const url = (await closedUrl()).replace('127.0.0.1', 'localhost')
+  for await (const text of startDev(['agent.js', '--port', new URL(url).port], folder)) {
+    if (!text.includes('Serving')) continue
+    expect(text).not.toContain('Its card says')
+    break
+  }
+  expect(await run(['send', url, 'Ada', '-q'])).toMatchObject({ code: 0, stdout: 'Hello, Ada!\n' })
 })
 
 /** Lines of a program that serves, until the test is over. */

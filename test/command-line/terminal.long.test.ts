@@ -1,7 +1,7 @@
 /** The program in a real terminal: Ctrl-C once and twice, questions, and colours. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { A2AClient } from 'a2a-tasks/client'
@@ -178,25 +178,35 @@ test.for([
   },
 )
 
-/** A browser that notes the address at which it is opened. */
-function browserIn(folder: string): { readonly opened: string; readonly env: { readonly PATH: string } } {
-  const opened = join(folder, 'opened')
+/** A browser that notes its arguments, and keeps the page of the file that it is opened with. */
+function browserIn(folder: string): {
+  readonly opened: string
+  readonly page: string
+  readonly env: { readonly PATH: string; readonly TMPDIR: string }
+} {
+  const [opened, page] = [join(folder, 'opened'), join(folder, 'page')]
   const program = join(folder, process.platform === 'darwin' ? 'open' : 'xdg-open')
-  writeFileSync(program, `#!/bin/sh\nprintf %s "$1" > ${opened}\n`)
+  writeFileSync(program, `#!/bin/sh\ncp -p "$1" ${page}\nprintf %s "$*" > ${opened}\n`)
   chmodSync(program, 0o755)
-  return { opened, env: { PATH: `${folder}:${process.env['PATH'] ?? ''}` } }
+  const temporary = join(folder, 'tmp')
+  mkdirSync(temporary)
+  return { opened, page, env: { PATH: `${folder}:${process.env['PATH'] ?? ''}`, TMPDIR: temporary } }
 }
 
 test('inspect opens the page in the browser, serves it, and ends with Ctrl-C', async (context) => {
   requireTmux(context)
-  const { opened, env } = browserIn(temporaryFolder())
+  const { opened, page: redirect, env } = browserIn(temporaryFolder())
   const url = await serveAgent()
   const { task } = (await (await A2AClient.connect(url)).send('wait', { returnImmediately: true })) as {
     task: { id: string }
   }
   const screen = new Screen(['inspect', url], env)
   const [, page = ''] = await screen.shows(/The inspector is at (http:\/\/127\.0\.0\.1:\d+\/[\w-]{32}\/)/)
-  await vi.waitFor(() => expect(readFileSync(opened, 'utf8')).toBe(page), WAIT)
+  // Other users of the machine can read the arguments of the browser.
+  await vi.waitFor(() => expect(readFileSync(opened, 'utf8')).toContain(env.TMPDIR), WAIT)
+  expect(readFileSync(opened, 'utf8')).not.toContain(new URL(page).pathname.slice(1, -1))
+  expect(readFileSync(redirect, 'utf8')).toContain(`content="0; url=${page}"`)
+  expect(statSync(redirect).mode & 0o777).toBe(0o600)
   expect(await (await fetch(page)).text()).toContain('<title>Tasks</title>')
   const headers = { 'x-a2a-inspector': '1', 'content-type': 'application/json' }
   const list = await (await fetch(`${page}api/tasks`, { headers })).text()
@@ -209,6 +219,7 @@ test('inspect opens the page in the browser, serves it, and ends with Ctrl-C', a
   await screen.shows(/\[exit 130\]/)
   await expect(stream.text()).rejects.toThrow()
   await expect(fetch(page)).rejects.toThrow()
+  expect(readdirSync(env.TMPDIR)).toEqual([])
 })
 
 test('inspect --no-open opens no browser, and a fault is said in one line', async (context) => {

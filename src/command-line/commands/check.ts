@@ -65,13 +65,13 @@ Exits with 1 if the agent breaks what it must do. The agent does the work of som
 
 async function runChecks(args: Arguments, terminal: Terminal, known: readonly Known[]): Promise<Report> {
   const url = args.at(0)
-  const { bearer, headers } = await readCredentials(args, terminal, url)
+  const { headersFor } = await readCredentials(args, terminal, url)
   const only = args.texts('interface')
   const webhook = args.text('webhook')
   const started = new Set<string>()
   try {
     return await checkAgent(url, {
-      headers: { ...headers, ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }) },
+      ...(headersFor !== undefined && { headers: headersFor }),
       ...(args.flag('same-origin') && { origin: new URL(url).origin }),
       ...(webhook !== undefined && { webhook }),
       ...(only.length > 0 && { only }),

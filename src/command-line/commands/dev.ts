@@ -40,7 +40,7 @@ Listens on localhost only, with an inspector of its tasks beside it. TypeScript 
     if (port > 65_535) throw usageFailure(`--port must be at most 65535, got ${port}`)
     await requireFree(port)
     const watch = args.flag('once') ? [] : ['--watch', '--watch-preserve-output']
-    return await serve([...watch, ...loaderOf(file), serverPath(), file, String(port)], cwd)
+    return await serve([...watch, ...loaderOf(file), serverPath(), file, String(port)], cwd, port)
   },
 }
 
@@ -78,13 +78,15 @@ function requireFree(port: number): Promise<void> {
   })
 }
 
-/** Ctrl-C of a terminal reaches both processes. Other signals are passed on. */
-/** Other users of the machine can read the arguments of a process, and not its environment. */
-function serve(nodeArgs: readonly string[], cwd: string): Promise<ExitCode> {
+/**
+ * Ctrl-C of a terminal reaches both processes. Other signals are passed on. The module finds the port as `PORT`, where its
+ * card names its own. Other users of the machine can read the arguments of a process, and not its environment.
+ */
+function serve(nodeArgs: readonly string[], cwd: string, port: number): Promise<ExitCode> {
   return new Promise((done, fail) => {
     const server = spawn(process.execPath, nodeArgs, {
       ...{ cwd, stdio: 'inherit' },
-      env: { ...process.env, [TOKEN_VARIABLE]: newToken() },
+      env: { ...process.env, PORT: String(port), [TOKEN_VARIABLE]: newToken() },
     })
     const stop = (signal: NodeJS.Signals): void => void server.kill(signal)
     process.on('SIGTERM', stop)

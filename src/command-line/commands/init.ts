@@ -4,26 +4,26 @@
  * @module
  */
 import { existsSync } from 'node:fs'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import type { Arguments } from '../arguments.js'
 import type { Command } from '../command.js'
 import { EXIT } from '../exit-codes.js'
 import { usageFailure } from '../failure.js'
 import { quoted } from '../follow.js'
-import { projectFiles } from '../init/templates.js'
+import { isObject, MANIFEST, projectFiles, scriptsOf, type Project } from '../init/templates.js'
 import { bold } from '../terminal/style.js'
 import { packageVersion } from '../version.js'
 
 const LANGUAGES = { ts: 'TypeScript', js: 'JavaScript' }
-const NEEDS_NODE = 'TypeScript without a build needs Node 22.18 or later'
+const HAS_LOADER = 'Node 22.18 and later run TypeScript. For older ones, the project has the package tsx'
 
 export const command: Command = {
   name: 'init',
   usage: 'init [DIR]',
   summary: 'Write a new agent, with a client, a test and a Dockerfile',
-  description: `DIR is made if it does not exist; default is this folder. No file is overwritten.
-TypeScript runs on Node 22.18 and later without a build. On an older Node, the default is JavaScript.`,
+  description: `DIR is made if it does not exist; default is this folder. No file is overwritten: a package.json gets what it lacks.
+Node 22.18 and later run TypeScript. On an older Node, the default is JavaScript, and TypeScript comes with the package tsx.`,
   positionals: [0, 1],
   options: {
     typescript: { type: 'boolean', help: 'Write TypeScript' },
@@ -35,8 +35,12 @@ TypeScript runs on Node 22.18 and later without a build. On an older Node, the d
     const folder = resolve(cwd, args.at(0) || '.')
     const name = nameOf(args.text('name') ?? basename(folder))
     const language = languageOf(args)
-    const files = projectFiles({ name, language, version: `^${packageVersion()}` })
-    const present = Object.keys(files).filter((file) => existsSync(join(folder, file)))
+    const hasLoader = language === 'ts' && !runsTypeScript()
+    const manifest = await readManifest(join(folder, MANIFEST))
+    const project = { name, language, hasLoader, version: `^${packageVersion()}` } as const
+    const files = projectFiles(project, manifest)
+    const { [MANIFEST]: merged = '', ...others } = files
+    const present = Object.keys(others).filter((file) => existsSync(join(folder, file)))
     if (present.length > 0) {
       throw usageFailure(
         `${folder} has ${present.join(', ')} already`,
@@ -44,28 +48,61 @@ TypeScript runs on Node 22.18 and later without a build. On an older Node, the d
       )
     }
     await mkdir(folder, { recursive: true })
-    for (const [file, text] of Object.entries(files)) {
+    for (const [file, text] of Object.entries(others)) {
       // Fails for a file that another process has written since.
       await writeFile(join(folder, file), text, { flag: 'wx' })
     }
-    const steps = [
-      ...(folder === cwd ? [] : [`cd ${quoted(args.at(0))}`]),
-      'npm install',
-      'npm test',
-      'npm start',
-    ]
-    if (args.flag('json')) out.json({ folder, files: Object.keys(files) }, 2)
-    else {
-      out.line(
-        `Wrote ${Object.keys(files).length} files of ${LANGUAGES[language]} to ${folder}`,
-        ...(runsTypeScript() || args.flag('javascript') ? [] : [`${NEEDS_NODE}: this is ${process.version}`]),
-        '',
-        bold('Next'),
-        ...steps.map((step) => `  ${step}`),
-      )
+    await writeFile(join(folder, MANIFEST), merged, { flag: manifest === undefined ? 'wx' : 'w' })
+    if (args.flag('json')) {
+      out.json({ folder, files: Object.keys(files) }, 2)
+      return EXIT.ok
     }
+    const written = manifest === undefined ? files : others
+    const kept = manifest === undefined ? '' : `, and what ${MANIFEST} lacked`
+    out.line(
+      `Wrote ${Object.keys(written).length} files of ${LANGUAGES[language]} to ${folder}${kept}`,
+      ...(hasLoader ? [`${HAS_LOADER}: this is ${process.version}`] : []),
+      '',
+      bold('Next'),
+      ...(folder === cwd ? [] : [`  cd ${quoted(args.at(0))}`]),
+      ...stepsOf(project, manifest).map((step) => `  ${step}`),
+    )
     return EXIT.ok
   },
+}
+
+/**
+ * The manifest of a project that is there.
+ *
+ * @throws {CommandFailure} for one with which the files would not run.
+ */
+async function readManifest(path: string): Promise<Readonly<Record<string, unknown>> | undefined> {
+  if (!existsSync(path)) return undefined
+  let json: unknown
+  try {
+    json = JSON.parse(await readFile(path, 'utf8'))
+  } catch {
+    json = undefined
+  }
+  if (!isObject(json)) throw usageFailure(`${path} is not a JSON object`, 'Nothing was written')
+  const { type = 'module' } = json
+  if (type === 'module') return json
+  throw usageFailure(
+    `${path} is of a project of CommonJS: its "type" is ${JSON.stringify(type)}`,
+    'Nothing was written. Run: npm pkg set type=module, or choose an empty folder',
+  )
+}
+
+/** What the user does next. A script that was there before may do something else. */
+function stepsOf(project: Project, manifest: unknown): string[] {
+  const { scripts } = isObject(manifest) ? manifest : {}
+  const present = isObject(scripts) ? scripts : {}
+  const { test, start } = scriptsOf(project)
+  return [
+    'npm install',
+    (present['test'] ?? test) === test ? 'npm test' : test,
+    (present['start'] ?? start) === start ? 'npm start' : start,
+  ]
 }
 
 /** A name that is valid for a package. */

@@ -53,14 +53,16 @@ the whole log; of an agent, what the agent tells a client.`,
       onError: (error) => terminal.err.line(`The page has failed: ${String(error)}`),
     })
     const server = createServer(toNodeListener(fetch))
+    let close = (): void => undefined
     try {
       await listen(server, port)
       const url = `http://${HOST}:${(server.address() as AddressInfo).port}/${token}/`
       if (args.flag('json')) terminal.out.json({ url }, 2)
       else terminal.out.line(`The inspector is at ${url}`)
-      if (terminal.isInteractive && !args.flag('no-open')) openBrowser(url)
-      await interrupted()
+      if (terminal.isInteractive && !args.flag('no-open')) close = openBrowser(url)
+      await interrupted(close)
     } finally {
+      close()
       server.close()
       server.closeAllConnections()
       await inspected.close()
@@ -149,15 +151,15 @@ function listen(server: Server, port: number): Promise<void> {
   })
 }
 
-/** Resolves at the first Ctrl-C or SIGTERM. */
-function interrupted(): Promise<void> {
+/** Resolves at the first Ctrl-C. Another signal ends the process after `onLeave`. */
+function interrupted(onLeave: () => void): Promise<void> {
   return new Promise((done) => {
     const { dispose } = onInterrupts(
       () => {
         dispose()
         done()
       },
-      () => undefined,
+      onLeave,
     )
   })
 }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { A2AClient, bearerAuth, type ClientOptions, type Fetch } from 'a2a-tasks/client'
+import { A2AClient, type ClientOptions, type Fetch } from 'a2a-tasks/client'
 import type { Arguments } from '../arguments.js'
 import { usageFailure } from '../failure.js'
 import { dim } from '../terminal/style.js'
@@ -24,13 +24,23 @@ export async function clientOptions(
 ): Promise<{ options: ClientOptions; credentials: Credentials }> {
   requireUrl(url)
   const credentials = await readCredentials(args, terminal, url, profile)
-  const { bearer, headers } = credentials
+  const { headersFor } = credentials
   const options = {
-    ...(bearer !== undefined && { auth: bearerAuth(bearer) }),
-    ...(Object.keys(headers).length > 0 && { headers }),
+    ...(headersFor !== undefined && { auth: authBy(headersFor) }),
     fetch: args.flag('verbose') ? reporting(fetch, terminal.err) : fetch,
   }
   return { options, credentials }
+}
+
+/** The headers of the protocol are left as they are. */
+function authBy(headersFor: NonNullable<Credentials['headersFor']>): NonNullable<ClientOptions['auth']> {
+  return {
+    apply({ url, headers }) {
+      for (const [name, value] of Object.entries(headersFor(url))) {
+        if (!headers.has(name)) headers.set(name, value)
+      }
+    },
+  }
 }
 
 /** Connects to the agent at `url`. `isRun`: the time limit is that of the run, and not of each request. */

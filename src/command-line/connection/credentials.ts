@@ -9,8 +9,8 @@ import type { Terminal } from '../terminal/terminal.js'
 import { readProfile, type Profile } from './profiles.js'
 
 export interface Credentials {
-  readonly bearer?: string
-  readonly headers: Readonly<Record<string, string>>
+  /** Headers for a request to `url`. Without credentials, there is none. */
+  readonly headersFor?: (url: URL | string) => Readonly<Record<string, string>>
   /** The name of the profile that they are of. */
   readonly profile?: string
 }
@@ -35,17 +35,42 @@ export async function readCredentials(
   requireOrigin(profile, name, url)
   const variables = asked === undefined && !hasOptions ? toVariables(env) : undefined
   const token = bearer ?? variables?.bearer ?? profile.bearer
-  const all = { ...checkedHeaders(profile.headers, name), ...variables?.headers, ...headers }
-  hide(terminal, [token, ...Object.values(all)])
+  const others = { ...checkedHeaders(profile.headers, name), ...variables?.headers, ...headers }
+  hide(terminal, [token, ...Object.values(others)])
   requireToken(token)
-  return {
-    headers: all,
-    ...(token !== undefined && { bearer: token }),
-    ...(name !== undefined && { profile: name }),
-  }
+  const all = token === undefined ? others : { ...others, authorization: `Bearer ${token}` }
+  const ofProfile = name === undefined ? {} : { profile: name }
+  return { ...ofProfile, ...withinOrigin(all, profile, name, terminal) }
 }
 
-function toVariables(env: Terminal['env']): Omit<Credentials, 'profile'> {
+/** The card of an agent may name any URL. The credentials of a profile stay at its own. */
+function withinOrigin(
+  headers: Readonly<Record<string, string>>,
+  { url: own }: Profile,
+  name: string | undefined,
+  { err }: Terminal,
+): Pick<Credentials, 'headersFor'> {
+  if (Object.keys(headers).length === 0) return {}
+  const origin = own === undefined ? undefined : new URL(own).origin
+  const told = new Set<string>()
+  const headersFor: NonNullable<Credentials['headersFor']> = (url) => {
+    const { origin: asked } = new URL(url)
+    if (origin === undefined || asked === origin) return headers
+    if (!told.has(asked)) {
+      err.line(`${asked} gets no credentials: the profile "${name ?? ''}" is for ${origin}`)
+    }
+    told.add(asked)
+    return {}
+  }
+  return { headersFor }
+}
+
+interface Variables {
+  readonly bearer?: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+function toVariables(env: Terminal['env']): Variables {
   const bearer = env['A2A_BEARER']
   return { headers: toHeaders(linesOf(env['A2A_HEADER']), 'A2A_HEADER'), ...(bearer && { bearer }) }
 }

@@ -25,7 +25,9 @@ server.listen(Number(port), 'localhost', () => {
   print(`Serving ${file} at ${url}. Try: npx a2a-tasks send ${url} 'Hello'`)
   if (handler !== undefined) print(`Inspector: ${url}${INSPECTOR}/${token}/`)
   if (otherUrl !== undefined) {
-    print(`Its card says ${otherUrl}, where clients will call it. Make it ${url} for development`)
+    print(
+      `Its card says ${otherUrl}, where clients will call it. Make it ${url} for development: PORT has the port`,
+    )
   }
 })
 

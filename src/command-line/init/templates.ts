@@ -7,15 +7,22 @@
 export interface Project {
   readonly name: string
   readonly language: 'ts' | 'js'
+  /** Whether the project has a loader of TypeScript, for a Node that has none. */
+  readonly hasLoader: boolean
   /** The version of this package to depend on. */
   readonly version: string
 }
 
-/** The files by their paths. */
-export function projectFiles(project: Project): Readonly<Record<string, string>> {
+/** The file that may be there before: `npm install` writes it. */
+export const MANIFEST = 'package.json'
+
+type Manifest = Readonly<Record<string, unknown>>
+
+/** The files by their paths. What `present` has, the manifest that was there, stays as it is. */
+export function projectFiles(project: Project, present: Manifest = {}): Readonly<Record<string, string>> {
   const { language } = project
   return {
-    'package.json': `${JSON.stringify(manifest(project), undefined, 2)}\n`,
+    [MANIFEST]: `${JSON.stringify(merged(present, manifest(project)), undefined, 2)}\n`,
     [`agent.${language}`]: agent(project),
     [`server.${language}`]: server(project),
     [`client.${language}`]: CLIENT,
@@ -28,7 +35,8 @@ export function projectFiles(project: Project): Readonly<Record<string, string>>
   }
 }
 
-function manifest({ name, language, version }: Project): object {
+function manifest(project: Project): Manifest {
+  const { name, language, hasLoader, version } = project
   const isTypeScript = language === 'ts'
   return {
     name,
@@ -36,18 +44,43 @@ function manifest({ name, language, version }: Project): object {
     private: true,
     type: 'module',
     // From 22.18 on, Node runs TypeScript.
-    engines: { node: isTypeScript ? '>=22.18' : '>=20' },
-    scripts: {
-      start: `node server.${language}`,
-      dev: `a2a-tasks dev agent.${language}`,
-      client: `node client.${language}`,
-      test: `node --test agent.test.${language}`,
-      check: 'a2a-tasks check http://localhost:3000',
-      ...(isTypeScript && { types: 'tsc' }),
-    },
+    engines: { node: isTypeScript && !hasLoader ? '>=22.18' : '>=20' },
+    scripts: scriptsOf(project),
     dependencies: { 'a2a-tasks': version },
-    ...(isTypeScript && { devDependencies: { '@types/node': '^22.18.0', typescript: '^5.9.0 || ^6.0.0' } }),
+    ...(isTypeScript && {
+      devDependencies: {
+        '@types/node': '^22.18.0',
+        ...(hasLoader && { tsx: '^4.20.0' }),
+        typescript: '^5.9.0 || ^6.0.0',
+      },
+    }),
   }
+}
+
+/** The scripts of the manifest by their names. */
+export function scriptsOf({ language, hasLoader }: Project): Readonly<Record<'start' | 'test', string>> {
+  const node = hasLoader ? 'node --import tsx' : 'node'
+  return {
+    start: `${node} server.${language}`,
+    dev: `a2a-tasks dev agent.${language}`,
+    client: `${node} client.${language}`,
+    test: `${node} --test agent.test.${language}`,
+    check: 'a2a-tasks check http://localhost:3000',
+    ...(language === 'ts' && { types: 'tsc' }),
+  }
+}
+
+/** `own` with the properties of `added` that it lacks, also within its objects. */
+function merged(own: Manifest, added: Manifest): Manifest {
+  const more = Object.entries(added).map(([name, value]): [string, unknown] => {
+    const present = own[name]
+    return [name, isObject(present) && isObject(value) ? merged(present, value) : (present ?? value)]
+  })
+  return { ...own, ...Object.fromEntries(more) }
+}
+
+export function isObject(value: unknown): value is Manifest {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function agent({ name }: Project): string {

@@ -94,6 +94,27 @@ export function serveEcho(): Promise<string> {
   })
 }
 
+/** Serves a card that names `target`, an interface at another origin. */
+export function serveCardOf(target: string): Promise<string> {
+  return listen(() => (_, response) => {
+    const card = { name: 'Elsewhere', description: 'd', version: '1', capabilities: {}, skills: [] }
+    const modes = { defaultInputModes: ['text/plain'], defaultOutputModes: ['text/plain'] }
+    const supportedInterfaces = [{ url: target, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }]
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify({ ...card, ...modes, supportedInterfaces }))
+  })
+}
+
+/** Serves nothing, and keeps the headers of each request. */
+export async function serveListener(): Promise<{ readonly url: string; readonly heard: string[] }> {
+  const heard: string[] = []
+  const url = await listen(() => (request, response) => {
+    heard.push(JSON.stringify(request.headers))
+    response.writeHead(401).end()
+  })
+  return { url, heard }
+}
+
 /** The URL of a server that has ended. */
 export async function closedUrl(): Promise<string> {
   const server = createServer()
