@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { A2AError, type AnyA2AError } from '../../core/errors.js'
+import { A2AError } from '../../core/errors.js'
 import { isTerminal } from '../../core/lifecycle.js'
 import { isTransient } from '../../http/errors.js'
 import { retry, type Pacing } from '../../http/retry.js'
@@ -27,7 +27,7 @@ export function patienceMs({ attempts }: Pacing): number {
  * Whether `error` leaves open whether the agent received the request. An answer with another HTTP status, or one that is not
  * A2A, is a refusal.
  */
-export function isInconclusive(error: unknown): error is AnyA2AError {
+export function isInconclusive(error: unknown): boolean {
   return isTransient(error) || A2AError.is(error, 'REQUEST_TIMED_OUT')
 }
 

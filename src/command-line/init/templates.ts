@@ -57,8 +57,13 @@ function manifest(project: Project): Manifest {
   }
 }
 
-/** The scripts of the manifest by their names. */
-export function scriptsOf({ language, hasLoader }: Project): Readonly<Record<'start' | 'test', string>> {
+/** Scripts of a manifest by their names. */
+type Scripts = Readonly<Record<'start' | 'dev' | 'client' | 'test' | 'check', string>> & {
+  readonly types?: string
+}
+
+/** The scripts of the manifest. */
+export function scriptsOf({ language, hasLoader }: Project): Scripts {
   const node = hasLoader ? 'node --import tsx' : 'node'
   return {
     start: `${node} server.${language}`,
