@@ -14,7 +14,7 @@ import type { CachedTask } from '../cache/cached-task.js'
 import type { DurableContext } from '../context.js'
 import type { Grant } from '../task-store.js'
 import { failAbandoned } from './fail-abandoned.js'
-import { fromStoredNote, PARKED, toStoredNote, type LeaseNote } from './lease-note.js'
+import { fromStoredNote, NO_NOTE, PARKED, toStoredNote, type LeaseNote } from './lease-note.js'
 import { countRestarts, restartedNote } from './restarts.js'
 
 /** Registers acquired leases. From its calls on, the holder receives changes itself. */
@@ -24,6 +24,15 @@ interface GrantHandler<S extends string> {
   /** The task's previous holder has died. */
   onRecovered(cached: CachedTask<S>, leaseId: string, note: LeaseNote): AcquireResult<S>
 }
+
+/** One that failed without an answer may have been granted: its own id shows this. */
+interface Attempt {
+  readonly id: string
+  /** In ms, by the clock of the store's client. */
+  readonly madeAt: number
+}
+
+type Replaced = NonNullable<Grant['replaced']>
 
 export class LeaseAcquirer<S extends string> {
   readonly #context: DurableContext<S>
@@ -55,64 +64,84 @@ export class LeaseAcquirer<S extends string> {
     note: LeaseNote,
     handler: GrantHandler<S>,
   ): Promise<AcquireResult<S>> {
-    const { storeClient, settings } = this.#context
-    const { store, leaseMs, lifecycle } = settings
     const { key, record } = cached
     const received: TaskEvent<S>[] = []
     this.#received.set(cached, received)
-    // An attempt whose answer was lost may have succeeded. Its own id shows which attempt was granted, and since when.
-    const ids: string[] = []
+    const attempts: Attempt[] = []
     let since = record.task.generation
     let grant: Grant | undefined
     try {
-      const acquire = (): Promise<Grant | undefined> =>
-        storeClient.callWithRetry('acquire', () => {
-          const id = randomId()
-          ids.push(id)
-          return store.acquire(key, { id, ttlMs: leaseMs, note: toStoredNote(note) })
-        })
-      grant = await acquire()
-      if (grant?.leaseId === PARKED && isInterrupted(record.task.state, lifecycle)) {
-        // The turn also waits for a time or a signal. The answer does not wait for that.
-        await storeClient.callWithRetry('renew', () => store.renew([{ key, id: PARKED }], 0))
-        grant = await acquire()
-      }
-      if (grant !== undefined && grant.leaseId === ids.at(-1)) since = grant.generation
+      grant = await this.#request(cached, note, attempts)
+      const isLatest = grant?.leaseId === attempts.at(-1)?.id
+      if (grant !== undefined && isLatest) since = grant.generation
       // Reads what the previous holder did.
       await cached.refresh()
       if (cached.isGone) throw taskNotFound(key.id)
       const { state } = cached.record.task
-      if (grant === undefined || isTerminal(state, lifecycle)) throw terminal({ id: key.id, state }, 'update')
+      if (grant === undefined || isTerminal(state, this.#context.settings.lifecycle))
+        throw terminal({ id: key.id, state }, 'update')
       const { leaseId } = grant
-      if (!ids.includes(leaseId)) return { type: 'elsewhere', leaseId }
-      if (grant.replaced !== undefined && !isInterrupted(state, lifecycle)) {
-        const replaced = fromStoredNote(grant.replaced.note)
-        if (replaced.worker !== note.worker) return await this.#putBack(cached, leaseId, replaced)
-        const recovered = await this.#recover(cached, leaseId, replaced, handler)
-        if (recovered !== undefined) return recovered
-      }
+      if (!(await this.#isOwn(cached, leaseId, attempts))) return { type: 'elsewhere', leaseId }
+      const left = grant.replaced ?? (isLatest ? undefined : leftUnseen(cached, note))
+      const recovered = left && (await this.#recover(cached, leaseId, left, note, handler))
+      if (recovered !== undefined) return recovered
       const changes = received.filter(({ generation }) => generation > since)
       return handler.onGranted(cached, leaseId, changes)
     } catch (error) {
-      await this.#giveBack(cached, grant, ids, since)
+      await this.#giveBack(cached, grant, attempts, since)
       throw error
     } finally {
       this.#received.delete(cached)
     }
   }
 
+  /** @param attempts - Receives each attempt before it is made. */
+  async #request(
+    { key, record }: CachedTask<S>,
+    note: LeaseNote,
+    attempts: Attempt[],
+  ): Promise<Grant | undefined> {
+    const { storeClient, settings } = this.#context
+    const { store, leaseMs, lifecycle } = settings
+    const acquire = (): Promise<Grant | undefined> =>
+      storeClient.callWithRetry('acquire', () => {
+        const id = randomId()
+        attempts.push({ id, madeAt: storeClient.now() })
+        return store.acquire(key, { id, ttlMs: leaseMs, note: toStoredNote(note) })
+      })
+    const grant = await acquire()
+    if (grant?.leaseId !== PARKED || !isInterrupted(record.task.state, lifecycle)) return grant
+    // The turn also waits for a time or a signal. The answer does not wait for that.
+    await storeClient.callWithRetry('renew', () => store.renew([{ key, id: PARKED }], 0))
+    return await acquire()
+  }
+
+  /** Whether one of the attempts has the lease. One that was made longer ago than a lease lasts may have lost it again. */
+  async #isOwn({ key }: CachedTask<S>, id: string, attempts: readonly Attempt[]): Promise<boolean> {
+    const { storeClient, settings } = this.#context
+    const { store, leaseMs } = settings
+    const granted = attempts.find((attempt) => attempt.id === id)
+    if (granted === undefined || storeClient.now() - granted.madeAt < leaseMs) return granted !== undefined
+    const renewed = await storeClient.callWithRetry('renew', () => store.renew([{ key, id }], leaseMs))
+    return renewed.includes(id)
+  }
+
   /**
    * Recovers a task whose holder has died, as maintenance would have done later, so that the new request does not displace
-   * the unfinished one. Resolves to `undefined` when the task should fail and cannot.
+   * the unfinished one. Resolves to `undefined` when nothing is unfinished, or the task should fail and cannot.
    */
   async #recover(
     cached: CachedTask<S>,
     leaseId: string,
-    left: LeaseNote,
+    { note: leftNote }: Replaced,
+    { worker }: LeaseNote,
     handler: GrantHandler<S>,
   ): Promise<AcquireResult<S> | undefined> {
     const { storeClient, settings } = this.#context
-    const { store, leaseMs: ttlMs, maxRestarts } = settings
+    const { store, leaseMs: ttlMs, maxRestarts, lifecycle } = settings
+    if (isInterrupted(cached.record.task.state, lifecycle)) return undefined
+    const left = fromStoredNote(leftNote)
+    if (left.worker !== worker) return await this.#putBack(cached, leaseId, left)
     const replaced = await countRestarts(this.#context, cached, left)
     if (replaced.restarts >= maxRestarts) {
       if (!(await failAbandoned(this.#context, cached, leaseId, replaced))) return undefined
@@ -120,7 +149,8 @@ export class LeaseAcquirer<S extends string> {
     }
     const restarted = restartedNote(cached, replaced)
     const lease = { id: leaseId, ttlMs, note: toStoredNote(restarted) }
-    await storeClient.callWithRetry('acquire', () => store.acquire(cached.key, lease))
+    const grant = await storeClient.callWithRetry('acquire', () => store.acquire(cached.key, lease))
+    if (grant?.leaseId !== leaseId) return { type: 'elsewhere', leaseId }
     return handler.onRecovered(cached, leaseId, restarted)
   }
 
@@ -136,11 +166,11 @@ export class LeaseAcquirer<S extends string> {
   async #giveBack(
     cached: CachedTask<S>,
     grant: Grant | undefined,
-    ids: readonly string[],
+    attempts: readonly Attempt[],
     since: number,
   ): Promise<void> {
     if (grant?.replaced === undefined) {
-      await Promise.all(ids.map((id) => this.#releaseUnused(cached.key, id, since)))
+      await Promise.all(attempts.map(({ id }) => this.#releaseUnused(cached.key, id, since)))
       return
     }
     const left = fromStoredNote(grant.replaced.note)
@@ -156,4 +186,15 @@ export class LeaseAcquirer<S extends string> {
     const release = (): Promise<boolean> => settings.store.release(key, leaseId, since)
     await storeClient.call('release', release).catch(storeClient.report)
   }
+}
+
+/**
+ * What a dead holder may have left where the answer that said so was lost: its note is lost too, but the log shows a turn that
+ * is open.
+ */
+function leftUnseen<S extends string>(
+  { record: { task } }: CachedTask<S>,
+  { worker }: LeaseNote,
+): Replaced | undefined {
+  return task.turn === undefined ? undefined : { note: toStoredNote({ ...NO_NOTE, worker }) }
 }

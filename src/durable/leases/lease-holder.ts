@@ -365,9 +365,13 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
   }
 
   #hold(cached: CachedTask<S>, leaseId: string, note: LeaseNote, renewedAt: number): LeasedTask<S> {
+    const { id } = cached.key
+    const replaced = this.#leased.get(id)
+    // The store gives a lease only where there is none, or an expired one: the answer to one of both came late.
+    if (replaced !== undefined) this.#lose(replaced, leaseLost(id))
     const leased = leasedTask(cached, leaseId, note, renewedAt)
-    this.#leased.set(cached.key.id, leased)
-    this.#lost.delete(cached.key.id)
+    this.#leased.set(id, leased)
+    this.#lost.delete(id)
     cached.uses += 1
     this.#context.watcher.begin()
     this.#renewal.begin()

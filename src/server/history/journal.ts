@@ -126,6 +126,13 @@ export class Journal {
     return this.#record !== undefined
   }
 
+  /** Whether the history has a question without an answer that the code has not come to yet. */
+  get hasOpenQuestion(): boolean {
+    const isOpen = (entry: NamedEntry | undefined): boolean =>
+      entry?.kind === 'question' && !this.#positions.has(keyOf('answer', entry.name))
+    return this.#recorded.some((each) => isOpen(each?.entry))
+  }
+
   /** How many steps, questions and waits of the code are under way. */
   get inFlight(): number {
     return this.#inFlight

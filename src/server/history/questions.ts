@@ -80,6 +80,11 @@ export class Questions<P extends Principal> {
     return this.#replayed !== undefined
   }
 
+  /** Whether an earlier attempt has asked what has no answer, and the code has not asked it again. */
+  get isLeftOpen(): boolean {
+    return this.#replayed !== undefined || this.#run.journal.hasOpenQuestion
+  }
+
   /** Whether the code waits for the answer to an open question. Code that does not may wait for something else. */
   get isAwaited(): boolean {
     return this.#open?.isRead === true

@@ -193,6 +193,8 @@ async function attempts<T>(
     try {
       signal.throwIfAborted()
       await run.lease()
+      // Another process may have ended the task.
+      signal.throwIfAborted()
       return await perform(count)
     } catch (error) {
       failure = error

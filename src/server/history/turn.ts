@@ -93,6 +93,11 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     return this.#parts?.questions.isReplayed ?? false
   }
 
+  /** Whether an earlier attempt has asked what the code will ask again: the next message answers it. */
+  get isLeftAsking(): boolean {
+    return this.#parts?.questions.isLeftOpen ?? false
+  }
+
   /** Whether the code waits for the user, or only for times, signals and other agents. */
   get isIdle(): boolean {
     if (this.#parts === undefined) return false

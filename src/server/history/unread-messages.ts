@@ -38,6 +38,11 @@ export class UnreadMessages<P extends Principal> {
     })
   }
 
+  /** Whether the task was recovered, and its messages are not queued yet. */
+  has(taskId: string): boolean {
+    return this.#reads.has(taskId)
+  }
+
   delete(taskId: string): void {
     this.#reads.delete(taskId)
   }

@@ -342,7 +342,8 @@ export class LeaseScheduler<P extends Principal> {
       const message = isComplete ? next : await this.#restore(task, next)
       const references = await referencesOf(tasks, message.request, { owner })
       registry.requireOpen()
-      // Another message comes first by now.
+      // The task has changed by now, or another message comes first.
+      if (this.#unread.has(id) || leased.peekTask(id)?.generation !== task.generation) return false
       if (!isContinued && registry.queues.first(id) !== next) return false
       const isNoted = next.note !== undefined
       // A turn that continues for a message has not taken it from the queue.

@@ -333,11 +333,16 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
     } else if (active.run.isWaiting) {
       active.run.turn.questions.resume(queued)
       this.assigned(id, queued)
-    } else if (isSteered()) {
+    } else if (!this.#isAwaited(id, active) && isSteered()) {
       void this.#steer(task, active, queued)
     } else {
       registry.queues.push(id, queued)
     }
+  }
+
+  /** Whether the message answers a question that the run has yet to ask again: an earlier attempt has. */
+  #isAwaited(taskId: string, { run: { turn } }: ActiveRun<P>): boolean {
+    return turn.isLeftAsking && !this.#host.registry.queues.has(taskId)
   }
 
   async #steer(task: TaskSnapshot, active: ActiveRun<P>, queued: QueuedMessage<P>): Promise<void> {

@@ -369,3 +369,29 @@ test('a message to a process that died while it acquired the task is handled by 
   await pass(clock, async () => (await state(b, id)) === 'completed')
   expect(texts).toEqual(['go', 'this', 'and that'])
 })
+
+test('a message that a dead process left unread comes first, also where the answer to the acquisition is lost', async () => {
+  const [committing, acquiring] = [holdUp('commit', 'after'), holdUp('acquire', 'after')]
+  const execute: Execute = async (run) =>
+    `${textOf(await run.requireInput('From?'))} to ${textOf(await run.requireInput('To?'))}`
+  const options = { manager: { sweepIntervalMs: false }, onFollowUp: 'steer' } as const
+  const { all, clock } = cluster([execute, execute], options, (store, at) =>
+    (at === 0 ? committing : acquiring).way(store),
+  )
+  const [a, b] = all as [Replica, Replica]
+  const { id } = await begin(a, 'go')
+  await pass(clock, () => a.tasks.stats().leases === 0)
+  const committed = committing.next()
+  begin(a, 'Rome', id).catch(() => undefined)
+  await committed.called
+  a.store.fail()
+  clock.advance(30_000)
+  const acquired = acquiring.next()
+  const accepted = begin(b, 'Lisbon', id)
+  await acquired.called
+  await pass(clock, async () => textOf((await get(b, id)).status.message ?? { parts: [] }) === 'To?')
+  await accepted
+  await begin(b, 'Paris', id)
+  await pass(clock, async () => (await state(b, id)) === 'completed')
+  expect(textsOf(await get(b, id))).toEqual(['Rome to Paris'])
+})

@@ -7,6 +7,7 @@ import {
   begin,
   cluster,
   get,
+  holdUp,
   pass,
   type Replica,
   replicas,
@@ -129,6 +130,27 @@ describe('a sleep beside an open question', () => {
     clock.advance(HOUR)
     await pass(clock, async () => (await stateAt(b, id)) === 'completed')
     expect(await resultOf(b, id)).toEqual(['Lisbon'])
+    expect(done).toEqual(['reminded'])
+  })
+
+  test('is over while the answer comes, which the run reads that continues, also where messages steer', async () => {
+    const { execute, done } = reminder(100_000)
+    const renewing = holdUp('renew')
+    const options = { onFollowUp: 'steer' } as const
+    const { all, clock } = cluster([execute], options, (store) => renewing.way(store))
+    const [a] = all as [Replica]
+    const { id } = await begin(a, 'go')
+    await settle()
+    clock.advance(61_000)
+    await settle()
+    expect(a.tasks.stats().leases).toBe(0)
+    const renewed = renewing.next()
+    await pass(clock, () => a.tasks.stats().leases === 1)
+    await renewed.called
+    await begin(a, 'Lisbon', id)
+    renewed.go()
+    await pass(clock, async () => (await stateAt(a, id)) === 'completed')
+    expect(await resultOf(a, id)).toEqual(['Lisbon'])
     expect(done).toEqual(['reminded'])
   })
 
