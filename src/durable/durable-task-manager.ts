@@ -26,7 +26,7 @@ import type { TaskRecord } from '../core/task-record.js'
 import type { Task, TaskSnapshot } from '../core/task.js'
 import { rejectWatchers, signalOf, notifyWatchers, type WaitOptions } from '../core/wait.js'
 import type { CachedTask, CacheEvents } from './cache/cached-task.js'
-import { copyOf, type Select } from './cache/change.js'
+import { copyOf, type Origin, type Select } from './cache/change.js'
 import { endingOf } from './cache/checkpoint.js'
 import { LogReader } from './cache/log-reader.js'
 import { sharedFeed } from './feed/shared-feed.js'
@@ -35,6 +35,7 @@ import { createTask } from './create-task.js'
 import { StoredForks } from './forks.js'
 import { historyOf, restoreTasks, savedTasks, type Saved } from './histories.js'
 import { LeaseHolder } from './leases/lease-holder.js'
+import { PARKED } from './leases/lease-note.js'
 import { Maintenance } from './maintenance.js'
 import type { DurableTaskManagerOptions } from './options.js'
 import { documentsOf } from './store-client.js'
@@ -163,7 +164,9 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskViews<
   /** Sends a JSON value to the code of a task, in whichever process it runs, as `TaskWriter.signal` describes. */
   async signal(taskId: string, name: string, value: unknown = null): Promise<void> {
     const command = toSignal<S>(name, value, this.#context.settings)
-    await this.#maintenance.waking(taskId, () => this.#change(taskId, command, () => undefined))
+    // A task that waits without a process is continued by any one, also if this one dies now.
+    await this.#change(taskId, command, () => undefined, { expires: PARKED })
+    this.#maintenance.recoverSoon()
   }
 
   /** Removes a task that has ended, in every process, as `TaskWriter.deleteTask` describes. */
@@ -354,9 +357,14 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskViews<
     return all.filter(({ key }) => [...this.#holders].some((holder) => holder.holds(key)))
   }
 
-  async #change<T>(taskId: string, command: TaskCommand<S>, select: Select<S, T>): Promise<T> {
+  async #change<T>(
+    taskId: string,
+    command: TaskCommand<S>,
+    select: Select<S, T>,
+    origin?: Origin<S>,
+  ): Promise<T> {
     const decide = this.#context.decideFor(command)
-    return await this.#context.cache.change(taskId, (cached) => cached.execute(decide, select).stored)
+    return await this.#context.cache.change(taskId, (cached) => cached.execute(decide, select, origin).stored)
   }
 
   #onStored(...[cached, events, { isNew, by }]: CacheEvents<S>['stored']): void {

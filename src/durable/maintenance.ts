@@ -8,14 +8,14 @@ import { A2AError, endError, taskNotFound } from '../core/errors.js'
 import { isInterrupted, isTerminal } from '../core/lifecycle.js'
 import { randomId } from '../runtime/ids.js'
 import type { TaskRecord } from '../core/task-record.js'
-import { keyOf, type TaskSnapshot, type TaskKey } from '../core/task.js'
+import type { TaskSnapshot, TaskKey } from '../core/task.js'
 import { instantOf, type Deadline } from '../core/timeline.js'
 import type { CachedTask } from './cache/cached-task.js'
 import type { DurableContext } from './context.js'
 import { failAbandoned } from './leases/fail-abandoned.js'
 import type { LeaseHolder } from './leases/lease-holder.js'
 import { releaseInterrupted } from './leases/interrupted.js'
-import { fromStoredNote, PARKED, toStoredNote, type LeaseNote } from './leases/lease-note.js'
+import { fromStoredNote, toStoredNote, type LeaseNote } from './leases/lease-note.js'
 import { countRestarts, restartedNote, wokenNote } from './leases/restarts.js'
 import type { RetentionRule } from './options.js'
 import type { EndedQuery, Grant, Orphan } from './task-store.js'
@@ -83,22 +83,6 @@ export class Maintenance<S extends string> {
       return cached.key
     })
     if ((await this.#delete([key])) === 0) throw taskNotFound(taskId)
-  }
-
-  /**
-   * Makes a change that a task may wait for without a process. Its work continues soon after, also if this process dies in
-   * between.
-   */
-  async waking(taskId: string, change: () => Promise<void>): Promise<void> {
-    const { settings, cache, storeClient } = this.#context
-    const { store, leaseMs } = settings
-    const key = await cache.read(taskId, ({ task }) => keyOf(task))
-    const wakeIn = (ms: number): Promise<readonly string[]> =>
-      storeClient.callWithRetry('renew', () => store.renew(key === null ? [] : [{ key, id: PARKED }], ms))
-    await wakeIn(leaseMs)
-    await change()
-    const woken = await wakeIn(0)
-    if (woken.length > 0) this.recoverSoon()
   }
 
   /** Continues the work of expired leases now, as far as this process can. */

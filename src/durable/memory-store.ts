@@ -113,6 +113,7 @@ class MemoryStore implements TaskStore {
     checkpoint,
     commitId,
     leaseId,
+    expires,
   }: Commit): Promise<CommitResult> {
     return step(() => {
       const row = this.#row(key)
@@ -128,6 +129,7 @@ class MemoryStore implements TaskStore {
       row.commitIds.add(commitId)
       row.head = { ...head }
       if (head.hasEnded) row.lease = undefined
+      else if (row.lease !== undefined && row.lease.id === expires) row.lease = { ...row.lease, endsAt: 0 }
       this.feed?.add(subjectOf(row), texts)
       return 'committed'
     })

@@ -83,6 +83,8 @@ export interface Commit {
   readonly commitId: string
   /** The id of the lease that the task must have. An expired lease counts until another one replaces it. */
   readonly leaseId?: string | undefined
+  /** The id of a lease that expires with this change, if the task has it then. */
+  readonly expires?: string | undefined
 }
 
 /**

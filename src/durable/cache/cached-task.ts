@@ -345,6 +345,7 @@ export class CachedTask<S extends string> {
       head,
       commitId,
       leaseId: first?.leaseId,
+      expires: batch.find((each) => each.expires !== undefined)?.expires,
     }
     const transact = first?.work && transactionOf(store, storeClient, change, first, first.work)
     const isDue = transact === undefined && this.#checkpoints.isDue(events, head.hasEnded)

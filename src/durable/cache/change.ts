@@ -27,6 +27,8 @@ export type Work<S extends string> = (
 export interface Origin<S extends string> {
   /** The lease that the change requires. */
   readonly leaseId?: string | undefined
+  /** The lease that the change makes expire, if the task has it. */
+  readonly expires?: string | undefined
   /** The object that makes the change, and is not notified of it. */
   readonly by?: object | undefined
   readonly work?: Work<S> | undefined

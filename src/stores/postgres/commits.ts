@@ -33,6 +33,7 @@ export function commitStatement(
     ...[head.generation, toColumn(head.state), head.hasEnded, head.updatedAt],
     ...[leaseOf(commit), toColumn(commit.commitId)],
     isOne ? event : toJsonArray(events),
+    commit.expires === undefined ? null : toColumn(commit.expires),
     ...(checkpoint ? [toJson(checkpoint)] : []),
   ]
   const texts = checkpoint ? sql.commitWhole : sql.commit

@@ -80,17 +80,18 @@ const MANY = `SELECT moved.task, $3 + e.n, CASE e.n WHEN 1 THEN $9 END, e.json
 
 /**
  * Returns no rows, because returning some takes much of the time of a commit. $1 id, $2 created at, $3 expected
- * generation, $4 generation, $5 state, $6 ended, $7 updated at, $8 lease, …
+ * generation, $4 generation, $5 state, $6 ended, $7 updated at, $8 lease, … $11 the lease that expires, …
  */
 function commit(s: string, events: string, isWhole: boolean): string {
   const kept = `, kept AS (
-      UPDATE ${s}.contents SET generation = $4, checkpoint = $11 FROM moved WHERE contents.task = moved.task
+      UPDATE ${s}.contents SET generation = $4, checkpoint = $12 FROM moved WHERE contents.task = moved.task
     )`
   return `WITH moved AS (
       UPDATE ${s}.tasks SET generation = $4, state = $5, ended = $6, updated_at = $7, updated_second = left($7, 19),
         lease_id = CASE WHEN $6 THEN NULL ELSE lease_id END,
-        lease_until = CASE WHEN $6 THEN NULL ELSE lease_until END,
-        parked_until = CASE WHEN $6 THEN NULL ELSE parked_until END
+        lease_until = CASE WHEN $6 THEN NULL WHEN lease_id = $11::text THEN 0 ELSE lease_until END,
+        parked_until = CASE WHEN $6 THEN NULL
+          WHEN lease_id = $11::text AND parked_until IS NOT NULL THEN 0 ELSE parked_until END
       WHERE id = $1 AND created_at = $2 AND generation = $3 AND ($8::text IS NULL OR lease_id = $8)
       RETURNING task
     )${isWhole ? kept : ''}

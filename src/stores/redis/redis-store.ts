@@ -198,11 +198,11 @@ class Store implements RedisStore {
   }
 
   async commit(commit: Commit): Promise<CommitResult> {
-    const { key, expectedGeneration, events, head, checkpoint, commitId, leaseId = '' } = commit
+    const { key, expectedGeneration, events, head, checkpoint, commitId, leaseId = '', expires = '' } = commit
     const result = await this.#run('commit', COMMIT, [
       ...[key.id, key.createdAt, expectedGeneration, commitId, leaseId],
       ...[head.state, head.hasEnded ? 1 : 0, head.updatedAt, head.generation],
-      ...[checkpoint === undefined ? '' : toText(checkpoint), ...entries(events)],
+      ...[checkpoint === undefined ? '' : toText(checkpoint), expires, ...entries(events)],
     ])
     // The script returns only results of this type.
     return String(result) as CommitResult

@@ -54,16 +54,19 @@ if lease ~= '' then hold(id, lease, ARGV[6], now(ARGV[4]) + ARGV[7]) end
 return 1
 `)
 
-/** id, createdAt, expected, commit, lease, state, ended, updatedAt, generation, checkpoint, events → a CommitResult */
+/**
+ * id, createdAt, expected, commit, lease, state, ended, updatedAt, generation, checkpoint, the lease that expires, events
+ * → a CommitResult
+ */
 export const COMMIT = script(`
 ${INDEXING}${LOGGING}
 local id, commit, lease = ARGV[1], ARGV[4], ARGV[5]
 local state, ended, updated, generation, whole = unpack(ARGV, 6, 10)
 local task = read(id, ARGV[2])
 if not task then return 'missing' end
-if task.generation ~= ARGV[3] then return was_commit(id, ARGV[11], commit) and 'committed' or 'conflict' end
+if task.generation ~= ARGV[3] then return was_commit(id, ARGV[12], commit) and 'committed' or 'conflict' end
 if lease ~= '' and task.lease ~= lease then return 'lease-lost' end
-append(id, task.created, commit, 11)
+append(id, task.created, commit, 12)
 local before = { created = task.created, state = task.state, ended = task.ended, updated = task.updated }
 local lagged = lags(task)
 task.state, task.ended, task.updated = state, ended, updated
@@ -79,7 +82,8 @@ if ended == '1' or before.ended == '1' then
 elseif not lagged and lags(task) then
   redis.call('SADD', root .. ':lagging', id)
 end
-if ended == '1' then drop_lease(id) end
+if ended == '1' then drop_lease(id)
+elseif task.lease == ARGV[11] then redis.call('ZADD', root .. ':leases', 0, id) end
 return 'committed'
 `)
 

@@ -57,6 +57,7 @@ function leaseQueries(prefix: string) {
     putLease: `INSERT OR REPLACE INTO ${leases} (task, id, ends_at, note) VALUES (?, ?, ?, ?)`,
     renewLease: `UPDATE ${leases} SET ends_at = ?
       WHERE task = (SELECT key FROM ${tasks} WHERE id = ? AND created_at = ?) AND id = ?`,
+    expireLease: `UPDATE ${leases} SET ends_at = 0 WHERE task = ? AND id = ?`,
     deleteLease: `DELETE FROM ${leases} WHERE task = ?`,
     orphans: `SELECT task.id, task.created_at, lease.id AS lease_id, lease.note
       FROM ${leases} AS lease CROSS JOIN ${tasks} AS task ON task.key = lease.task

@@ -311,7 +311,7 @@ class Store implements SqliteStore {
 
   /** @param eventsOf - Called only if the change can be made. */
   #commit(commit: Omit<Commit, 'events'>, eventsOf: () => readonly TaskEvent<string>[]): CommitResult {
-    const { expectedGeneration, head, checkpoint, commitId, leaseId } = commit
+    const { expectedGeneration, head, checkpoint, commitId, leaseId, expires } = commit
     const [connection, queries] = [this.#connection, this.#queries]
     const task = this.#task(commit.key)
     if (task === undefined) return 'missing'
@@ -328,6 +328,7 @@ class Store implements SqliteStore {
       connection.run(queries.putCheckpoint, key, head.generation, toJson(checkpoint))
     }
     if (head.hasEnded) connection.run(queries.deleteLease, key)
+    else if (expires !== undefined) connection.run(queries.expireLease, key, toColumn(expires))
     return 'committed'
   }
 

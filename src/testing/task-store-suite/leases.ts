@@ -217,6 +217,23 @@ const fenceTests: StoreTests = {
     equal('acquire() by another', await holder(store.acquire(keyOf(task), { id: 'm', ttlMs: TTL })), 'l')
   },
 
+  'a commit makes the lease expire that it names, and no other one': async ({ store, clock }) => {
+    const { task } = await put(store, 'a', { lease: { id: 'l', ttlMs: TTL, note: 'left' } })
+    const key = keyOf(task)
+    const second = await move(store, task, { expires: 'm' })
+    equal('orphans() where another lease was named', await store.orphans(10), [])
+    const parked = { id: 'parked', ttlMs: 100 * TTL, note: 'left' }
+    equal('release()', await store.release(key, 'l', 2, parked), true)
+    const third = await move(store, second.task, { expires: 'parked' })
+    clock.ms += 1
+    equal('orphans()', await store.orphans(10), [{ key, leaseId: 'parked', note: 'left' }])
+    const grant = await store.acquire(key, { id: 'n', ttlMs: TTL })
+    equal('acquire()', grant, { leaseId: 'n', generation: 3, replaced: { note: 'left' } })
+    equal('commit() again', await store.commit(third), 'committed')
+    await move(store, third.task, { expires: 'n', state: 'completed' })
+    equal('orphans() when the task has ended', await store.orphans(10), [])
+  },
+
   'the end of a task drops its lease': async ({ store, clock }) => {
     const { task } = await put(store, 'a', { lease: { id: 'l', ttlMs: TTL } })
     const key = keyOf(task)

@@ -85,6 +85,7 @@ export interface ChangeTraits {
   readonly checkpoint?: boolean
   readonly commitId?: string
   readonly leaseId?: string
+  readonly expires?: string
 }
 
 /** A commit, and the task that results from it. */
@@ -94,7 +95,7 @@ export interface Change extends Commit {
 
 export function change(before: Snapshot, traits: ChangeTraits = {}): Change {
   const { id, generation, state: from } = before
-  const { outputs = [generation + 1], state, updatedAt = at(generation), leaseId } = traits
+  const { outputs = [generation + 1], state, updatedAt = at(generation), leaseId, expires } = traits
   const events: TaskEvent<string>[] = outputs.map((output, index) =>
     outputEvent(id, generation + 1 + index, updatedAt, output),
   )
@@ -108,6 +109,7 @@ export function change(before: Snapshot, traits: ChangeTraits = {}): Change {
     commitId: traits.commitId ?? commitId(),
     ...(traits.checkpoint === true && { checkpoint: task }),
     ...(leaseId !== undefined && { leaseId }),
+    ...(expires !== undefined && { expires }),
   }
 }
 

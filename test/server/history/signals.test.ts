@@ -5,7 +5,17 @@ import { ManualClock } from 'a2a-tasks/testing'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { call, jsonRpc, ORIGIN, taskOf, user } from '../spec/support/agent.js'
-import { begin, pass, replicas, resultOf, settle, stateAt } from '../durable/support/replicas.js'
+import {
+  begin,
+  cluster,
+  holdUp,
+  pass,
+  replicas,
+  resultOf,
+  settle,
+  stateAt,
+  type Replica,
+} from '../durable/support/replicas.js'
 
 const MINUTE = 60_000
 const WEEK = 10_080 * MINUTE
@@ -69,25 +79,29 @@ describe('a signal over a store', () => {
     },
   )
 
-  test('is not lost when its process dies after it has stored it', async () => {
-    const { a, b, clock } = replicas(approval)
-    const { id } = await begin(a, 'go')
-    await settle()
-    clock.advance(MINUTE)
-    await settle()
-    let renewals = 0
-    const { calls } = b.store
-    const before = calls.filter((name) => name === 'renew').length
-    const sent = b.tasks.signal(id, 'approval', 'stored').catch(() => undefined)
-    while (renewals - before < 1 || !calls.includes('commit')) {
-      await Promise.resolve()
-      renewals = calls.filter((name) => name === 'renew').length
-    }
-    b.store.fail()
-    await pass(clock, async () => (await stateAt(a, id)) === 'completed')
-    await sent
-    expect(await resultOf(a, id)).toEqual(['approved: "stored"'])
-  })
+  test.each(['after', 'before'])(
+    'is not lost when its process dies as soon as it is stored, %s the run was let go',
+    async (when) => {
+      const { way, next } = holdUp('commit')
+      const { all, clock } = cluster(
+        [approval, approval],
+        { limits: { waitingRunMs: 1_000 } },
+        (store, at) => (at === 0 ? store : way(store)),
+      )
+      const [a, b] = all as [Replica, Replica]
+      const { id } = await begin(a, 'go')
+      await settle()
+      if (when === 'after') await pass(clock, () => a.tasks.stats().leases === 0)
+      const committing = next()
+      void b.tasks.signal(id, 'approval', 'stored').catch(() => undefined)
+      await committing.called
+      await pass(clock, () => a.tasks.stats().leases === 0)
+      b.store.fail()
+      committing.go()
+      await pass(clock, async () => (await stateAt(a, id)) === 'completed')
+      expect(await resultOf(a, id)).toEqual(['approved: "stored"'])
+    },
+  )
 
   test('that comes before the wait is kept, in the order of its name', async () => {
     const execute: Execute = async (run) => {
