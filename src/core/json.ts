@@ -172,6 +172,12 @@ export class JsonReader {
         throw this.#refuse(depth + 1, 'is a name that careless code reads as a prototype: rename it')
       }
       const name = this.#readString(key)
+      // Keys that differ by half a character only: one value would be lost.
+      if (name !== key && (Object.hasOwn(copy, name) || Object.hasOwn(value, name)))
+        throw this.#refuse(
+          depth + 1,
+          'becomes the name of another value, because UTF-8 cannot hold half a character',
+        )
       this.#count(2, 2)
       this.#cost += PROPERTY_COST
       copy[name] = this.#read(member, depth + 1)

@@ -279,7 +279,11 @@ function targetOf(response: Response, base: URL): URL | undefined {
 
 /** Cancels the body, which frees the connection. */
 export function discard(response: Response): void {
-  readerOf(response)?.cancel()
+  try {
+    readerOf(response)?.cancel()
+  } catch {
+    // A body that nothing can read occupies nothing that can be freed here.
+  }
 }
 
 async function readText(
@@ -343,11 +347,23 @@ type Body =
   | { getReader(): { read(): Promise<{ value?: Uint8Array | undefined }>; cancel(): Promise<void> } }
   | (AsyncIterable<Uint8Array> & { getReader?: undefined; destroy?(): void })
 
-/** Reads the chunks of a body, whose type Node leaves open. `cancel` waits for nothing: the connection may be stalled. */
+/**
+ * Reads the chunks of a body, whose type Node leaves open. `cancel` waits for nothing: the connection may be stalled.
+ *
+ * @throws {A2AError} `INVALID_AGENT_RESPONSE` for a body that the caller's `fetch` has read, or that is no stream.
+ */
 function readerOf(response: { readonly body: unknown }): BodyReader | undefined {
   // A response has no other body, whichever `fetch` has made it.
   const body = response.body as Body | null | undefined
   if (!body) return undefined
+  try {
+    return streamReader(body)
+  } catch (cause) {
+    throw invalidAnswer('its body cannot be read', cause)
+  }
+}
+
+function streamReader(body: Body): BodyReader {
   if (body.getReader) {
     const reader = body.getReader()
     return {

@@ -32,7 +32,8 @@ export type IdempotencySettings = {
 
 const KEYS = ['ttlMs', 'anonymous']
 const WANTED = 'false or an object: { ttlMs: 3_600_000 }'
-const MAX_KEY = 1_024
+/** The most characters of an id. */
+const MAX_ID = 1_024
 /** The fields that a message has of its own. A task adds its id, and its context where the message names none. */
 const FIELDS = ['role', 'parts', 'metadata', 'extensions', 'referenceTaskIds'] as const
 
@@ -67,8 +68,13 @@ export function sentId(
   { idempotencyKey: key }: Pick<Caller, 'idempotencyKey'>,
 ): string | undefined {
   if (messageId !== undefined || !key) return messageId
-  if (key.length <= MAX_KEY) return key
-  throw invalidParams('Idempotency-Key', `must have at most ${MAX_KEY} characters, got ${key.length}`)
+  if (key.length <= MAX_ID) return key
+  throw invalidParams('Idempotency-Key', `must have at most ${MAX_ID} characters, got ${key.length}`)
+}
+
+/** The id that is made of others, or its hash where it is longer than ids may be. */
+export function fittingId(id: string): string {
+  return id.length <= MAX_ID ? id : hashOf(id)
 }
 
 /** The value of the header `Idempotency-Key`, a text in quotes (RFC 9651 §3.3.3) or without them. */

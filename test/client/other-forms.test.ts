@@ -133,6 +133,37 @@ describe('a fetch whose bodies are streams of Node, as that of node-fetch', () =
   })
 })
 
+describe('a body that cannot be read', () => {
+  const taken = (status: number, headers: Record<string, string>): Response => {
+    const response = new Response('{}', { status, headers })
+    response.body?.getReader()
+    return response
+  }
+
+  test.each<[string, () => Response]>([
+    ['because the fetch reads it', () => taken(200, { 'content-type': 'application/json' })],
+    [
+      'because it is no stream',
+      () => Object.defineProperty(new Response('{}'), 'body', { value: { chunks: [] } }),
+    ],
+  ])('%s is an answer that is not A2A', async (_, answer) => {
+    const client = clientOf(() => Promise.resolve(answer()))
+    await expect(client.send('hi')).rejects.toMatchObject({
+      ...{ code: 'INVALID_AGENT_RESPONSE', data: { reason: 'its body cannot be read' } },
+    })
+    expect(await client.run('hi')).toMatchObject({ type: 'error', error: { code: 'INVALID_AGENT_RESPONSE' } })
+  })
+
+  test('does not keep a redirect from being followed', async () => {
+    const client = clientOf((url, { body }) => {
+      if (!url.endsWith('/moved')) return Promise.resolve(taken(307, { location: `${url}/moved` }))
+      const { id } = JSON.parse(body as string) as { id: unknown }
+      return Promise.resolve(new Response(envelope({ id }, { task: task('completed') })))
+    })
+    expect(await client.send('hi')).toMatchObject({ task: { state: 'completed' } })
+  })
+})
+
 test.each(['canceled', 'cancelled'] as const)('tasks are listed by the state %s', async (state) => {
   const asked: unknown[] = []
   const client = clientOf((_, { body }) => {

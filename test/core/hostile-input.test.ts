@@ -39,6 +39,18 @@ const HOSTILE: [name: string, value: unknown, path: string, reason: string][] = 
   ['an array of 4 billion holes', new Array(2 ** 32 - 1), '[0]', 'must be JSON, got undefined'],
   ['a key __proto__', JSON.parse('{"a":{"__proto__":{"polluted":1}}}'), '.a.__proto__', 'is a name that'],
   ['a key constructor', { constructor: { prototype: { polluted: 1 } } }, '.constructor', 'is a name that'],
+  [
+    'keys that UTF-8 makes one',
+    { k: { '\ud83d': 1, '\ud83e': 2 } },
+    '.k["\\ud83e"]',
+    'becomes the name of another',
+  ],
+  [
+    'a key that UTF-8 makes another',
+    { '\ud83d': 1, '\ufffd': 2 },
+    '["\\ud83d"]',
+    'becomes the name of another',
+  ],
   ['a getter that throws', throwing, '.a.b', 'could not be read'],
   ['a toJSON', { toJSON: () => 'x' }, '.toJSON', 'must be JSON, got a function'],
 ]

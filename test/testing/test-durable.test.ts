@@ -1,5 +1,5 @@
 /** The test of durable functions: what it reports, and the faults that it finds. */
-import { testDurable } from 'a2a-tasks/testing'
+import { ManualClock, testDurable } from 'a2a-tasks/testing'
 import { textOf, type Execute } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
 
@@ -82,6 +82,18 @@ test.each([
   [{ messages: [] }, '"messages" must be a list with the message that begins the task'],
   [{ messages: ['a'], crash: 1 }, 'Unknown option "crash" of testDurable(); known are messages, createStore'],
   [{ messages: ['a'], createStore: 1 }, '"createStore" must be a function'],
+  [
+    { messages: ['a'], handler: { execute: travel } },
+    '"handler.execute" is set by testDurable() itself: leave it out',
+  ],
+  [
+    { messages: ['a'], handler: { authenticate: () => null } },
+    '"handler.authenticate" is set by testDurable() itself',
+  ],
+  [
+    { messages: ['a'], manager: { clock: new ManualClock() } },
+    '"manager.clock" is set by testDurable() itself',
+  ],
 ])('refuses %j', async (options, text) => {
   // Callers in JavaScript can pass anything.
   await expect(testDurable(travel, options as { messages: [string] })).rejects.toThrow(text)

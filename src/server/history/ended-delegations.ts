@@ -94,7 +94,7 @@ export class EndedDelegations<P extends Principal> {
     const isRisky = task.failure?.reason === 'restarts'
     const isLeft = attempts < (isRisky ? MAX_RISKY_ATTEMPTS : MAX_ATTEMPTS)
     const open = isLeft && (isRisky || isUnwanted(task)) ? await readOpenTurn(tasks, task) : undefined
-    if (open === undefined) {
+    if (open === undefined || !hasOpenDelegation(open)) {
       await marks.remove(key)
       return
     }
@@ -147,6 +147,27 @@ function isUnwanted({ state, message }: TaskSnapshot): boolean {
   if (state === 'canceled') return true
   const text = typeof message === 'object' ? textOf(message) : message
   return state === 'failed' && text === TIMED_OUT
+}
+
+/** Whether an agent may still work for the turn, or waits for an answer of it, as far as the history says. */
+function hasOpenDelegation({ history }: OpenTurn): boolean {
+  const sent = new Set<string>()
+  const asking = new Set<unknown>()
+  for (const { entry } of history) {
+    if (entry.kind === 'delegate') {
+      sent.add(entry.name)
+      // The message answers a question of this task. Handles and results are those of a `Follower`.
+      asking.delete((entry.handle as { readonly taskId?: unknown }).taskId)
+    } else if (entry.kind === 'delegated') {
+      sent.delete(entry.name)
+      const { type, task } = entry.result as {
+        readonly type?: unknown
+        readonly task?: { readonly id: unknown }
+      }
+      if (type === 'input-required') asking.add(task?.id)
+    }
+  }
+  return sent.size + asking.size > 0
 }
 
 function toAttempts(value: unknown): { readonly attempts: number; readonly next: number } {

@@ -14,6 +14,7 @@ import { toContinued } from '../runs/agent-message.js'
 import type { RunContext } from '../runs/run-context.js'
 import type { ContinuedInput, Run, TurnMethods } from '../runs/run.js'
 import type { Principal } from '../caller.js'
+import { fittingId } from '../idempotency.js'
 import { isInterrupted } from '../../core/lifecycle.js'
 import { nextLineage, readLineage } from '../../core/lineage/lineage.js'
 import { agentIdOf } from '../../core/lineage/mark.js'
@@ -226,7 +227,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
       ...{ journal: this.#made.journal, work, signal, limits: settings.limits },
       lineageTo: this.lineageTo,
       taskId,
-      messageId: (label: string) => this.#keyOf(task().id, label),
+      messageId: (label: string) => fittingId(this.#keyOf(task().id, label)),
       followers: this.#made.followers,
       marks: this.#made.delegations,
       peek: (id: string) => tasks.peekTask(id),

@@ -6,7 +6,7 @@
 import { onAbort } from '../../runtime/abort.js'
 import { requireDelay } from '../../runtime/options.js'
 import { A2AError, invalidParams, type ErrorCode } from '../../core/errors.js'
-import type { LeasedTasks, LeasedTasksListener, SyncTasks } from '../../core/managers.js'
+import type { LeasedTasks, LeasedTasksListener, SharedTasks, SyncTasks } from '../../core/managers.js'
 import { wellFormed } from '../../core/json.js'
 import { readParams } from '../../core/validate.js'
 import { describe } from '../../runtime/describe.js'
@@ -33,6 +33,9 @@ const DONE = { state: 'completed', message: 'Done' } as const
 const GONE: readonly ErrorCode[] = ['TASK_NOT_FOUND', 'TASK_EXPIRED', 'MANAGER_DESTROYED']
 /** Errors of canceling a task that does not exist or has ended. */
 const NOT_LIVE: readonly ErrorCode[] = ['TASK_NOT_FOUND', 'TASK_NOT_CANCELABLE']
+
+/** Managers of shared tasks that a LocalTaskManager works for: it continues the work of processes that have died. */
+const managersInUse = new WeakSet<SharedTasks>()
 
 /** The work on one task. */
 interface Work {
@@ -91,8 +94,16 @@ export class LocalTaskManager implements SessionTaskManager {
   constructor(processFn: ProcessFn, options: LocalTaskManagerOptions = {}) {
     this.#settings = toLocalSettings(processFn, options)
     const { tasks } = this.#settings
-    if (isShared(tasks)) this.#worked = this.#leased = tasks.lease(this.#listener)
-    else this.#worked = tasks
+    if (!isShared(tasks)) {
+      this.#worked = tasks
+      return
+    }
+    if (managersInUse.has(tasks))
+      throw new TypeError(
+        '"tasks" has a LocalTaskManager already, whose function would continue the work of this one',
+      )
+    managersInUse.add(tasks)
+    this.#worked = this.#leased = tasks.lease(this.#listener)
   }
 
   /**
@@ -146,10 +157,11 @@ export class LocalTaskManager implements SessionTaskManager {
    * @throws {TypeError | RangeError | A2AError} As a rejection, naming the option that is wrong.
    */
   async shutdown(options: { readonly graceMs?: number | undefined } = {}): Promise<void> {
-    const { clock } = this.#settings
+    const { clock, tasks } = this.#settings
     const { graceMs = this.#settings.graceMs } = readParams(options, SHUTDOWN_KEYS, 'shutdown')
     if (graceMs !== 0) requireDelay('graceMs', graceMs)
     this.#isShutDown = true
+    if (isShared(tasks)) managersInUse.delete(tasks)
     const stopping = [...this.#work].map(([taskId, work]) => this.#stop(taskId, work))
     await settleWithin(clock, graceMs, [...stopping, ...[...this.#work.values()].map(({ ended }) => ended)])
     if (this.#leased !== undefined) await settleWithin(clock, STORING_MS, [this.#leased.close()])

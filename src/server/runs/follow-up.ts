@@ -13,7 +13,7 @@ import { acceptedAgain, acceptedBy, type AcceptedTask } from './accepted-message
 import { isListening, steer } from './active-run.js'
 import type { QueuedMessage } from './message-queue.js'
 import type { RunHost, RunScheduler } from './run-scheduler.js'
-import { differenceOf, messageOf, requireSame } from '../idempotency.js'
+import { differenceOf, fittingId, messageOf, requireSame } from '../idempotency.js'
 import { POLICIES, type FollowUpPolicy, type Settings } from '../options.js'
 import type { Principal } from '../caller.js'
 
@@ -44,7 +44,7 @@ export function unrepeated(
     const other = known.get(messageId)
     if (other === undefined) return { ...request, message: { ...message, messageId } }
     if (differenceOf(other, message) === undefined) return undefined
-    messageId = `${message.messageId}/${count}`
+    messageId = fittingId(`${message.messageId}/${count}`)
   }
 }
 

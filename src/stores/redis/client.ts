@@ -128,11 +128,14 @@ function listenByIoRedis(
   const onReady = (): void => {
     Promise.all([...channels].map((channel) => subscriber.subscribe(channel))).then(onGap, () => undefined)
   }
+  let wasReady = false
   return {
     async add(channel) {
-      await subscriber.subscribe(channel)
-      if (channels.size === 0) subscriber.on('ready', onReady)
+      // Now, because it may be removed before it is confirmed.
       channels.add(channel)
+      await subscriber.subscribe(channel)
+      if (!wasReady) subscriber.on('ready', onReady)
+      wasReady = true
     },
     remove(channel) {
       channels.delete(channel)

@@ -89,6 +89,8 @@ function toTrialOptions(
   if (!Array.isArray(messages) || messages.length === 0) {
     throw new TypeError('"messages" must be a list with the message that begins the task')
   }
+  refuseOwn('handler', handler, ['tasks', 'execute', 'clock', 'authenticate'])
+  refuseOwn('manager', manager, ['store', 'clock'])
   return {
     createStore,
     startReplica: (shared, point) => new LocalReplica({ execute, handler, manager }, shared, point),
@@ -98,6 +100,12 @@ function toTrialOptions(
       return { ...message, role: 'user', messageId: `message-${index + 1}` }
     }),
   }
+}
+
+/** @throws {TypeError} for an option that the test would replace. */
+function refuseOwn(name: string, given: object, own: readonly string[]): void {
+  const set = own.find((key) => key in given)
+  if (set !== undefined) throw new TypeError(`"${name}.${set}" is set by testDurable() itself: leave it out`)
 }
 
 interface Plan {

@@ -143,6 +143,32 @@ describe('a run that waits for another agent', () => {
     expect(a.tasks.stats().leases).toBe(0)
   })
 
+  test('and whose agent has ended, is not called again when it is canceled', async () => {
+    let calls = 0
+    const slow = await slowChild()
+    const execute = booking(slow)
+    const { a, clock } = replicas(async (run) => {
+      calls += 1
+      await execute(run)
+      await run.sleep('rest', { ms: 1e9 })
+    })
+    const { id } = await begin(a, 'go')
+    await until(async () => (await a.tasks.history(id)).some(({ entry }) => entry.kind === 'handle'))
+    clock.advance(61_000)
+    await until(() => a.handler.stats().runs.waiting === 0)
+    slow.finish('Booked')
+    await until(async () => (await a.tasks.history(id)).some(({ entry }) => entry.kind === 'sleep'))
+    clock.advance(61_000)
+    await settle()
+    await a.tasks.cancelTask(id)
+    for (let sweeps = 0; sweeps < 4; sweeps += 1) {
+      clock.advance(15_001)
+      await settle()
+    }
+    expect(await a.tasks.documents.allDocuments('run-delegation', undefined, 10)).toEqual([])
+    expect(calls).toBe(2)
+  })
+
   test('and has left the memory, is canceled with its agent', async () => {
     const slow = await slowChild()
     const { a, b, clock } = replicas(booking(slow))

@@ -19,6 +19,18 @@ describe('a delegation', () => {
     expect(kinds).toEqual(['turn', 'delegate', 'handle', 'delegated'])
   })
 
+  test('has an id that agents take, also if that of its task is long', async () => {
+    const { client, received } = await child((run) => run.text)
+    const id = 'ü'.repeat(300)
+    const { a } = replicas(async (run) => (await run.delegate('book', client, 'Lisbon')).text, {
+      manager: { generateId: () => id },
+    })
+    await begin(a, 'go')
+    await until(async () => (await stateAt(a, id)) === 'completed')
+    expect(await resultOf(a, id)).toEqual(['Lisbon'])
+    expect(received[0]).toHaveLength(64)
+  })
+
   test('is one of many in parallel without a warning', async () => {
     const { client, received } = await child((run) => run.text)
     const { a } = replicas(async (run) => {

@@ -41,6 +41,7 @@ describe.each(MANAGERS)('over %s', (_, open) => {
       'über\n',
       '\0',
       '\ud83d',
+      '\ud83e',
       '🙂',
       '%2F/@1.2',
     ]

@@ -232,3 +232,18 @@ test('no more than maxTasks are worked on at the same time', async () => {
   await settle()
   expect(await tasks?.countTasks()).toBe(2)
 })
+
+test('a second one over the same manager is refused, until the first has shut down', async () => {
+  const { managers } = replicas(1)
+  const [tasks] = managers
+  if (tasks === undefined) throw new Error('There is one')
+  const first = new LocalTaskManager(() => 'one', { tasks })
+  const again = (): LocalTaskManager => new LocalTaskManager(() => 'two', { tasks })
+  expect(again).toThrow(
+    new TypeError(
+      '"tasks" has a LocalTaskManager already, whose function would continue the work of this one',
+    ),
+  )
+  await first.shutdown()
+  expect(textsOf(await again().sendMessage('go')).at(-1)).toBe('agent: two')
+})

@@ -106,6 +106,21 @@ describe.each(MANAGERS)('over a %s an answer that is sent again', (_, openAgents
     expect(error?.reason).toBe('UNSUPPORTED_OPERATION')
   })
 
+  test('is another message also where its id has no room for a number', async () => {
+    const agents = await openAgents(asking, { idempotency: false })
+    const { a, b, tasks } = agents
+    const messageId = '🙂'.repeat(512)
+    const { id: taskId } = await sendInTime(agents, a, user('go', { messageId }))
+    const asked = await sendInTime(agents, a, user('first', { taskId, messageId }))
+    expect(asked.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+    expect(await sendInTime(agents, b, user('first', { taskId, messageId }))).toEqual(asked)
+    expect(textsOf(await sendInTime(agents, a, user('second', { taskId, messageId })))).toEqual([
+      'first, second',
+    ])
+    const sent = (await tasks.getTask(taskId))?.messages.filter(({ role }) => role === 'user')
+    expect(new Set(sent?.map((message) => message.messageId)).size).toBe(3)
+  })
+
   test('while the task is worked on is added once, and gets the stream', async () => {
     const work = gate()
     const read: string[] = []
