@@ -31,7 +31,8 @@ export const NO_OWNER = ''
 
 /** Selects the tasks that match every property. */
 export interface TaskFilter<S extends string = TaskState> extends OwnerFilter {
-  readonly state?: S | undefined
+  /** `'cancelled'`, as the task-lifecycle document spells it, is `'canceled'`, unless the lifecycle has both. */
+  readonly state?: S | 'cancelled' | undefined
   readonly skill?: string | undefined
   readonly contextId?: string | undefined
   /** Selects tasks that changed at this time or later (ISO 8601). Default is all. */
@@ -117,13 +118,20 @@ export function toPageQuery(query: TaskQuery<string>, states: readonly string[])
 
 function pick(filter: TaskFilter<string>, states: readonly string[]): Filter {
   const picked: [FilterKey, string][] = []
+  const state = spelled(filter.state, states)
   for (const key of FILTER_KEYS) {
-    const value = filter[key]
+    const value = key === 'state' ? state : filter[key]
     if (value === undefined && !(key === 'owner' && Object.hasOwn(filter, 'owner'))) continue
     picked.push([key, key === 'owner' && value === null ? NO_OWNER : readName(value, key)])
   }
-  if (filter.state !== undefined) requireState(filter.state, 'state', states)
+  if (state !== undefined) requireState(state, 'state', states)
   return { equal: picked, updatedSince: toTimestamp(filter.updatedSince, 'updatedSince') }
+}
+
+/** A lifecycle of your own may have a state of either name. */
+function spelled(state: string | undefined, states: readonly string[]): string | undefined {
+  const isOther = state === 'cancelled' && !states.includes(state) && states.includes('canceled')
+  return isOther ? 'canceled' : state
 }
 
 /** In the format of task timestamps, which sorts as text. */

@@ -100,10 +100,14 @@ const ENUMS: readonly (readonly string[])[] = [
   ['TASK_STATE_UNSPECIFIED', ...TaskStateSchema.options],
 ]
 
-/** The names of an enum by their numbers. Enums that are not in the proto have none. */
+/** As the proto of 0.3 has it. */
+const OTHER_NAMES: readonly (readonly [string, string])[] = [['TASK_STATE_CANCELLED', 'TASK_STATE_CANCELED']]
+
+/** The names of an enum by their numbers and by other names. Enums that are not in the proto have none. */
 function numbersOf(values: readonly unknown[]): ReadonlyMap<unknown, string> {
   const names = ENUMS.find((each) => each.some((name) => values.includes(name))) ?? []
-  return new Map(names.map((name, number) => [number, name]))
+  const numbers = names.map((name, number): [unknown, string] => [number, name])
+  return new Map([...numbers, ...OTHER_NAMES.filter(([, name]) => names.includes(name))])
 }
 
 /** As JSON writes numbers. */

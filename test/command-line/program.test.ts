@@ -60,6 +60,9 @@ test('a task that takes longer than --timeout is left, and resumed by its handle
   expect(canceled).toMatchObject({ code: 0, stdout: `${id}  canceled\n` })
   expect(await watched).toMatchObject({ code: 1, stdout: '' })
   expect(await run(['resume', handle, '-q'])).toMatchObject({ code: 1, stderr: 'The task is canceled\n' })
+  for (const state of ['canceled', 'cancelled']) {
+    expect((await run(['list', url, '--state', state])).stdout).toContain(id)
+  }
   expect((await run(['get', url, id])).stdout).toContain('State    canceled')
 })
 

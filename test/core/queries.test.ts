@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { TaskManager, type TaskQuery } from 'a2a-tasks'
+import { defineLifecycle, TaskManager, type TaskQuery } from 'a2a-tasks'
 import { setup, thrown, walk } from '../support/manager.js'
 
 /** Ten tasks, each a millisecond younger than the last: odd ones of ada, even ones of bob; every third is working. */
@@ -41,6 +41,23 @@ describe('listTasks', () => {
     expect(tasks.listTasks(null)).toHaveLength(10)
   })
 
+  test('takes the spelling of the task-lifecycle document for canceled', () => {
+    const { tasks } = ten()
+    tasks.cancelTask('t4')
+    expect(tasks.listTasks({ state: 'cancelled' }).map(({ id }) => id)).toEqual(['t4'])
+    expect(tasks.countTasks({ state: 'cancelled' })).toBe(1)
+    expect(pages(tasks, { state: 'cancelled' })).toEqual([['t4']])
+    const lifecycle = defineLifecycle({ open: ['canceled', 'cancelled'], canceled: [], cancelled: [] })
+    const both = new TaskManager({ lifecycle })
+    for (const id of ['canceled', 'cancelled'] as const) {
+      both.updateTask(both.createTask({ id, skill: 'test' }).id, { state: id })
+      expect(both.listTasks({ state: id })).toMatchObject([{ id }])
+    }
+    const neither = new TaskManager({ lifecycle: defineLifecycle({ open: ['done'], done: [] }) })
+    const error = 'state must be one of open, done, got "cancelled"'
+    expect(() => neither.listTasks({ state: 'cancelled' })).toThrow(error)
+  })
+
   test('keeps the order of creation whatever changes', () => {
     const { tasks } = ten()
     walk(tasks, 't9', 'completed')
@@ -49,7 +66,7 @@ describe('listTasks', () => {
   })
 
   test.each([
-    [{ state: 'cancelled' }, 'state must be one of submitted, working'],
+    [{ state: 'cancelling' }, 'state must be one of submitted, working'],
     [Promise.resolve({ owner: 'ada' }), 'takes a plain object, got an instance of Promise'],
     [Object.create({ owner: 'ada' }) as object, 'takes a plain object, got an object'],
     [[], 'takes a plain object, got an array'],

@@ -241,6 +241,16 @@ describe.each(['TaskManager', 'DurableTaskManager'])('by the feed of a %s', (kin
   })
 })
 
+it.each(MANAGERS)('lists the tasks of a %s by either spelling of canceled', async (name) => {
+  const { tasks } = await agentOver(name)
+  const { id } = await tasks.createTask({ skill: 'test' })
+  await tasks.cancelTask(id)
+  const page = new Page({ ...READ, tasks })
+  for (const state of ['canceled', 'cancelled']) {
+    expect((await page.get(`tasks?state=${state}`)).body).toMatchObject({ tasks: [{ id }] })
+  }
+})
+
 describe('hostile parameters', () => {
   it.each([
     ['tasks?size=0', 400],

@@ -29,6 +29,16 @@ it('counts the changes of a task, also those between two looks, and those before
   })
 })
 
+it('lists tasks by either spelling of canceled', async () => {
+  const { client, taskOf } = await official()
+  const id = await taskOf('ask')
+  await client.cancelTask(id)
+  const page = new Page({ ...OPEN, client })
+  for (const state of ['canceled', 'cancelled']) {
+    expect((await page.get(`tasks?state=${state}`)).body).toMatchObject({ tasks: [{ id }] })
+  }
+})
+
 it('shows what clients stumble on in the card', async () => {
   const { client } = await official()
   const {

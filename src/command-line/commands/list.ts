@@ -60,7 +60,7 @@ export const command: Command = {
 
 function toQuery(args: Arguments): ListTasksQuery {
   const [contextId, state, since] = [args.text('context'), args.text('state'), args.text('since')]
-  const known = VALID_STATES.find((each) => each === state)
+  const known = state === 'cancelled' ? state : VALID_STATES.find((each) => each === state)
   if (state !== undefined && known === undefined) {
     const found = nearest(state, VALID_STATES)
     throw usageFailure(

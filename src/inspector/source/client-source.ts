@@ -162,7 +162,7 @@ async function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promis
 }
 
 function toState(state: string): TaskState {
-  const known = A2A_LIFECYCLE.states.find((each) => each === state)
+  const known = A2A_LIFECYCLE.states.find((each) => each === (state === 'cancelled' ? 'canceled' : state))
   if (known === undefined) throw invalidParams('state', `must be one of ${A2A_LIFECYCLE.states.join(', ')}`)
   return known
 }

@@ -16,13 +16,15 @@ export function protoState(state: TaskState): string {
   return state === 'canceled' ? 'TASK_STATE_CANCELLED' : STATES[shownState(state)]
 }
 
-/** The states by their names in both forms. */
-export const CORE_STATES = new Map<string, TaskState>(
-  TASK_STATES.flatMap((state) => [
+/** The states by their names in both forms, with either spelling of `canceled`. */
+export const CORE_STATES = new Map<string, TaskState>([
+  ...TASK_STATES.flatMap((state): [string, TaskState][] => [
     [state, state],
     [protoState(state), state],
+    [STATES[state], state],
   ]),
-)
+  ['cancelled', 'canceled'],
+])
 
 /** Reads the data of a part. Unwraps wrapped data, and the object that ProtoJSON has around it. */
 export function fromData(given: JsonObject, metadata: JsonObject | undefined, hasNoKind: boolean): Part {

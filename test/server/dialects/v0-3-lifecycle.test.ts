@@ -5,7 +5,7 @@ import type { Run } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
 import { thrown, walk } from '../../support/manager.js'
 import { agent, gate, type TestAgent } from '../spec/support/agent.js'
-import { result } from './support/dialects.js'
+import { fetched, result } from './support/dialects.js'
 
 interface OldTask {
   id: string
@@ -38,6 +38,27 @@ test.each([
     status: { state: 'completed' },
     artifacts: [{ parts: [{ kind: 'text', text: "You said: Here's the information you requested" }] }],
   })
+})
+
+test.each([
+  ['0.3', '/v1/tasks', 'cancelled'],
+  ['0.3', '/v1/tasks', 'canceled'],
+  ['0.3', '/v1/tasks', 'TASK_STATE_CANCELLED'],
+  ['0.3', '/v1/tasks', 'TASK_STATE_CANCELED'],
+  ['1.0', '/tasks', 'TASK_STATE_CANCELLED'],
+])('tasks of %s are listed at %s by the state %s', async (version, path, status) => {
+  const a = agent(() => 'done')
+  const { id, contextId } = a.tasks.createTask({ skill: 'test' })
+  const ids = async (): Promise<unknown[]> => {
+    const init = { headers: { 'A2A-Version': version, accept: 'application/json' } }
+    const listed = await fetched(a, `${path}?contextId=${contextId}&status=${status}`, init)
+    expect(listed.status).toBe(200)
+    const { tasks = listed.body } = listed.body as { tasks?: unknown }
+    return (tasks as { id: string }[]).map((task) => task.id)
+  }
+  expect(await ids()).toEqual([])
+  a.tasks.cancelTask(id)
+  expect(await ids()).toEqual([id])
 })
 
 test('a follow-up to an ended task is a new task in its context, with a reference to it', async () => {
