@@ -116,8 +116,11 @@ export interface ErrorData {
     retryable: boolean
     retryAfterMs?: number
   }
-  /** The configuration cannot be used. `line` and `column` count from 1; `key` is the path of the invalid setting. */
-  CONFIGURATION_ERROR: { file: string; line: number; column: number; key: string }
+  /**
+   * The configuration cannot be used. `line` and `column` count from 1; `key` is the path of the invalid setting, and `agent`
+   * the id of its agent, as the file spells it.
+   */
+  CONFIGURATION_ERROR: { file: string; line: number; column: number; key: string; agent?: string }
 }
 
 /** The codes of all errors of this library. */

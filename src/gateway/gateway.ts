@@ -36,7 +36,7 @@ import {
   type WorkOptions,
 } from './turns/input.js'
 import { LocalWork } from './turns/local-work.js'
-import { isShared, type GatewayTasks } from './turns/tasks.js'
+import { isShared, type CheckedTasks, type GatewayTasks } from './turns/tasks.js'
 import type { BegunTurn, Work } from './turns/work.js'
 
 /**
@@ -72,7 +72,7 @@ export class A2AGateway<T extends GatewayTasks = TaskManager> {
     const { registry, tasks, secrets } = this.#settings
     this.registry = registry
     // `toSettings` has returned the manager of the options, or made a \`TaskManager\` where there is none.
-    this.tasks = tasks as T
+    this.tasks = tasks as CheckedTasks & T
     this.#seal = new HandleSeal(secrets)
     this.#selector = new AgentSelector(this.#settings)
     const { providerOf } = this.#selector
@@ -146,7 +146,7 @@ export class A2AGateway<T extends GatewayTasks = TaskManager> {
     const subscribe = (begun: BegunTurn): TaskSubscription => {
       this.#cancelOnAbort(options.signal, begun)
       const isAnswer = typeof input === 'object' && input.taskId !== undefined
-      return this.tasks.subscribe(begun.taskId, isAnswer ? {} : { after: 0 })
+      return this.#settings.tasks.subscribe(begun.taskId, isAnswer ? {} : { after: 0 })
     }
     const begun = this.#begin(agentId, input, options, 'streamTask', 'stream')
     return begun instanceof Promise ? new LateSubscription(begun.then(subscribe)) : subscribe(begun)
@@ -174,7 +174,7 @@ export class A2AGateway<T extends GatewayTasks = TaskManager> {
    */
   async cancelTask(taskIdOrHandle: string, filter: OwnerFilter = {}): Promise<Task> {
     const taskId = await this.#resolveTaskId(taskIdOrHandle, readFilter(filter, 'cancelTask'))
-    const task = await this.tasks.cancelTask(taskId)
+    const task = await this.#settings.tasks.cancelTask(taskId)
     await this.#work.turns.whenCanceled(taskId)
     return task
   }
@@ -191,7 +191,7 @@ export class A2AGateway<T extends GatewayTasks = TaskManager> {
     const { owner, ...others } = given
     // An `owner` of undefined is passed on and refused: as no filter, it would open every task to every caller.
     const filter = Object.hasOwn(given, 'owner') ? { owner: owner as string | null } : {}
-    return this.tasks.subscribe(await this.#resolveTaskId(taskIdOrHandle, filter), others)
+    return this.#settings.tasks.subscribe(await this.#resolveTaskId(taskIdOrHandle, filter), others)
   }
 
   /**
@@ -352,13 +352,13 @@ export class A2AGateway<T extends GatewayTasks = TaskManager> {
     filter: OwnerFilter = {},
   ): Promise<Task> {
     const isThere = (await this.#peek(taskId, filter)) !== null
-    const task = isThere ? await this.tasks.getTask(taskId) : null
+    const task = isThere ? await this.#settings.tasks.getTask(taskId) : null
     if (task === null) throw code === 'TASK_EXPIRED' ? endError(code, taskId) : taskNotFound(taskId)
     return task
   }
 
   #peek(taskId: string, filter: OwnerFilter = {}): MaybePromise<TaskSnapshot | null> {
-    return this.tasks.peekTask(taskId, filter)
+    return this.#settings.tasks.peekTask(taskId, filter)
   }
 
   #begin(

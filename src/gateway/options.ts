@@ -19,7 +19,7 @@ import { TaskManager } from '../core/task-manager.js'
 import { Admission } from './admission/admission.js'
 import type { RegisteredAgent } from './registry/agent.js'
 import type { GatewayConfig, GatewaySettings } from './config/types.js'
-import type { GatewayTasks } from './turns/tasks.js'
+import type { CheckedTasks, GatewayTasks } from './turns/tasks.js'
 import type { TurnSettings } from './turns/turn.js'
 import type { AgentProvider } from './provider.js'
 import { providerName } from './registry/provider-names.js'
@@ -43,7 +43,8 @@ export interface A2AGatewayOptions<T extends GatewayTasks = TaskManager> {
   readonly providers: Readonly<Record<string, AgentProvider>>
   /**
    * The manager of all tasks. Default is a new `TaskManager` that evicts ended tasks when it is full, and keeps 10,000
-   * events per task. Over a `DurableTaskManager`, another gateway follows the tasks of a process that dies.
+   * events per task. Over a `DurableTaskManager`, another gateway follows the tasks of a process that dies. Its lifecycle may
+   * have more steps than `A2A_LIFECYCLE`, and more states in which an agent works; the constructor refuses any other.
    */
   readonly tasks?: T | undefined
   /** Limits and timeouts. */
@@ -67,7 +68,7 @@ export interface A2AGatewayOptions<T extends GatewayTasks = TaskManager> {
 
 /** {@link A2AGatewayOptions}, validated and complete. */
 export interface Settings extends Omit<TurnSettings, 'tasks'> {
-  readonly tasks: GatewayTasks
+  readonly tasks: CheckedTasks
   /** As `clock`, for work that no caller waits for, which does not keep the process alive. */
   readonly backgroundClock: Clock
   readonly registry: AgentRegistry
@@ -124,7 +125,8 @@ export function toSettings(options: A2AGatewayOptions<GatewayTasks>): Settings {
     registry: given.registry ?? new AgentRegistry({ clock: given.clock }),
     providers: toProviders(given.providers),
     tasks:
-      given.tasks ??
+      // A manager by its methods. Its lifecycle is checked above.
+      (given.tasks as CheckedTasks | undefined) ??
       new TaskManager({ whenFull: 'evict-terminal', eventLogSize: 10_000, clock: given.clock }),
     secrets: toSecrets(given.handleSecret),
     onError: neverThrowing(onError ?? reportError),

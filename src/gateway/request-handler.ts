@@ -147,7 +147,7 @@ function textAt(metadata: Readonly<Record<string, unknown>> | undefined, key: st
 /** Adds the handle to the task's status message. Handles of a terminal task are not announced. */
 async function announce(gateway: A2AGateway<GatewayTasks>, taskId: string): Promise<void> {
   const handle = await gateway.handleOf(taskId).catch(() => null)
-  const tasks = tasksFor(gateway.tasks, taskId)
+  const tasks = tasksFor(gateway, taskId)
   const task = tasks?.peekTask(taskId) ?? null
   if (handle === null || task === null || isTerminal(task.state)) return
   const { contextId, message: current } = task

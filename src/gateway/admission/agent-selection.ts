@@ -4,6 +4,7 @@
  * @module
  */
 import { A2AError } from '../../core/errors.js'
+import { atPosition } from '../config/positions.js'
 import type { AgentInput, RegisteredAgent } from '../registry/agent.js'
 import type { Settings } from '../options.js'
 import type { AgentProvider } from '../provider.js'
@@ -59,8 +60,10 @@ export class AgentSelector {
    */
   registerAll(inputs: readonly AgentInput[]): void {
     for (const input of inputs) {
-      const agent = this.#settings.registry.register(input)
-      this.providerOf(agent).checkAgent?.(agent)
+      atPosition(input, () => {
+        const agent = this.#settings.registry.register(input)
+        this.providerOf(agent).checkAgent?.(agent)
+      })
     }
   }
 

@@ -13,6 +13,7 @@ import {
   configurationError,
   MAX_DEPTH,
   MAX_VALUES,
+  shownId,
   type Entry,
   type Position,
   type Tree,
@@ -141,6 +142,16 @@ type Kinds = Pick<typeof yaml, 'isAlias' | 'isMap' | 'isNode' | 'isScalar' | 'is
 
 type Items = yaml.YAMLMap<yaml.ParsedNode, yaml.ParsedNode | null>
 
+/** The way to a value, for errors: each step with the value that it leads to. */
+interface Place {
+  readonly parent?: Place
+  readonly step: string
+  readonly node: yaml.Node
+}
+
+/** The key that takes the entries of another map, as in `<<: *defaults`. */
+const MERGE = '<<'
+
 /** Converts the parser's document to trees. */
 class TreeBuilder {
   readonly #kinds: Kinds
@@ -149,6 +160,7 @@ class TreeBuilder {
   readonly #positionAt: (offset: number) => Position
   /** `undefined` while the tree is being built. */
   readonly #built = new Map<yaml.Node, Tree | undefined>()
+  #remainingMerges = MAX_VALUES
   /** Targets of aliases. */
   readonly #targets = new Map<yaml.Node, yaml.Node | undefined>()
 
@@ -177,7 +189,7 @@ class TreeBuilder {
     if (section?.value == null)
       throw this.#error(contents, `the section a2a is missing${suggestion('a2a', [...pairs.keys()])}`)
     this.#resolveAliases(contents)
-    return this.#tree(section.value, 0)
+    return this.#tree(section.value, 0, { step: 'a2a', node: section.value })
   }
 
   /**
@@ -201,33 +213,29 @@ class TreeBuilder {
     return node.items.flatMap(({ key, value }) => [key, value])
   }
 
-  #tree(node: yaml.Node, depth: number): Tree {
-    if (depth > MAX_DEPTH) throw this.#error(node, `nests deeper than ${MAX_DEPTH}`)
+  #tree(node: yaml.Node, depth: number, place: Place): Tree {
+    if (depth > MAX_DEPTH) throw this.#error(node, `nests deeper than ${MAX_DEPTH}`, place)
     if (this.#kinds.isAlias(node)) {
       const target = this.#targets.get(node)
-      if (target === undefined) throw this.#error(node, 'is an alias of nothing that stands before it')
-      return this.#tree(target, depth)
+      if (target === undefined) throw this.#error(node, 'is an alias of nothing that stands before it', place)
+      return this.#tree(target, depth, place)
     }
     const built = this.#built.get(node)
     if (built !== undefined) return built
-    if (this.#built.has(node)) throw this.#error(node, 'contains itself')
-    if (node.tag !== undefined) throw this.#error(node, 'has a tag: tags are not taken')
+    if (this.#built.has(node)) throw this.#error(node, 'contains itself', place)
+    if (node.tag !== undefined) throw this.#error(node, 'has a tag: tags are not taken', place)
     this.#built.set(node, undefined)
-    const tree = { ...this.#positionOf(node), value: this.#value(node, depth) }
+    const tree = { ...this.#positionOf(node), value: this.#value(node, depth, place) }
     this.#built.set(node, tree)
     return tree
   }
 
-  #value(node: yaml.Node, depth: number): Tree['value'] {
-    if (this.#kinds.isSeq<yaml.ParsedNode>(node)) return node.items.map((each) => this.#tree(each, depth + 1))
+  #value(node: yaml.Node, depth: number, place: Place): Tree['value'] {
+    if (this.#kinds.isSeq<yaml.ParsedNode>(node)) {
+      return node.items.map((each, at) => this.#tree(each, depth + 1, stepFrom(place, `[${at}]`, each)))
+    }
     if (this.#kinds.isMap<yaml.ParsedNode, yaml.ParsedNode | null>(node)) {
-      return new Map(
-        [...this.#pairsOf(node)].map(([name, { key, value }]): [string, Entry] => {
-          const at = this.#positionOf(key)
-          const tree = value === null ? { ...at, value: EMPTY } : this.#tree(value, depth + 1)
-          return [name, { key: at, tree }]
-        }),
-      )
+      return this.#entries(node, depth, place)
     }
     // The node is neither an alias nor a collection.
     const { value, source = '' } = node as { readonly value?: unknown; readonly source?: string }
@@ -239,36 +247,89 @@ class TreeBuilder {
     ) {
       return { value, source }
     }
-    throw this.#error(node, 'is neither a text nor a number')
+    throw this.#error(node, 'is neither a text nor a number', place)
+  }
+
+  /** Returns the entries of a map: its own, and those that it merges. */
+  #entries(node: Items, depth: number, place: Place): ReadonlyMap<string, Entry> {
+    const entries = new Map<string, Entry>()
+    const pairs = this.#pairsOf(node, place)
+    for (const [name, { key, value }] of pairs) {
+      if (name === MERGE) continue
+      const at = this.#positionOf(key)
+      const tree =
+        value === null
+          ? { ...at, value: EMPTY }
+          : this.#tree(value, depth + 1, stepFrom(place, `.${name}`, value))
+      entries.set(name, { key: at, tree })
+    }
+    const merged = pairs.get(MERGE)
+    if (merged !== undefined) this.#merge(entries, merged.value ?? merged.key, depth, place)
+    return entries
+  }
+
+  /** Adds the entries of a map, or of each map in a list, whose names are not there yet. They keep their positions. */
+  #merge(entries: Map<string, Entry>, node: yaml.Node, depth: number, place: Place): void {
+    const at = stepFrom(place, `.${MERGE}`, node)
+    const { value } = this.#tree(node, depth, at)
+    for (const source of Array.isArray(value)
+      ? (value as readonly Tree[]).map((tree) => tree.value)
+      : [value]) {
+      if (!(source instanceof Map)) throw this.#error(node, 'must be a map, or a list of maps', at)
+      for (const [name, entry] of source as ReadonlyMap<string, Entry>) {
+        this.#remainingMerges -= 1
+        if (this.#remainingMerges < 0)
+          throw this.#error(node, `the file merges more than ${MAX_VALUES} values`, at)
+        if (!entries.has(name)) entries.set(name, entry)
+      }
+    }
   }
 
   /** Returns the pairs of a map by key, and throws for a duplicate key. */
-  #pairsOf({ items }: Items): ReadonlyMap<string, Items['items'][number]> {
+  #pairsOf({ items }: Items, place?: Place): ReadonlyMap<string, Items['items'][number]> {
     const pairs = new Map<string, Items['items'][number]>()
     for (const pair of items) {
-      const name = this.#nameOf(pair.key)
+      const name = this.#nameOf(pair.key, place)
       const first = pairs.get(name)
       if (first !== undefined) {
         const { line } = this.#positionOf(first.key)
-        throw this.#error(pair.key, `the key ${quote(name)} is there already, in line ${line}`)
+        throw this.#error(pair.key, `the key ${quote(name)} is there already, in line ${line}`, place)
       }
       pairs.set(name, pair)
     }
     return pairs
   }
 
-  #nameOf(key: unknown): string {
+  #nameOf(key: unknown, place: Place | undefined): string {
     if (this.#kinds.isScalar(key) && typeof key.value === 'string') return key.value
-    throw this.#error(this.#kinds.isNode(key) ? key : null, 'is a key that is not a string')
+    throw this.#error(this.#kinds.isNode(key) ? key : null, 'is a key that is not a string', place)
   }
 
   #positionOf(node: yaml.Node | null): Position {
     return this.#positionAt(node?.range?.[0] ?? 0)
   }
 
-  #error(node: yaml.Node | null, reason: string): A2AError {
-    return configurationError(this.#file, this.#positionOf(node), '', reason)
+  #error(node: yaml.Node | null, reason: string, place?: Place): A2AError {
+    const places: Place[] = []
+    for (let each = place; each !== undefined; each = each.parent) places.unshift(each)
+    const key = places.map(({ step }) => step).join('')
+    const [, agents, agent] = places
+    const id = agents?.step === '.agents' && agent !== undefined ? this.#idOf(agent.node) : undefined
+    return configurationError(this.#file, this.#positionOf(node), key, reason, id)
   }
+
+  /** Returns the id of an agent, as far as it can be read. */
+  #idOf(node: yaml.Node): string | undefined {
+    const agent = this.#kinds.isAlias(node) ? this.#targets.get(node) : node
+    if (!this.#kinds.isMap<yaml.ParsedNode, yaml.ParsedNode | null>(agent)) return undefined
+    const isId = ({ key }: Items['items'][number]): boolean => this.#kinds.isScalar(key) && key.value === 'id'
+    const id = agent.items.find(isId)?.value
+    return this.#kinds.isScalar(id) && id.value !== null ? shownId(id.source) : undefined
+  }
+}
+
+function stepFrom(parent: Place, step: string, node: yaml.Node): Place {
+  return { parent, step: step.slice(0, 82), node }
 }
 
 const EMPTY = { value: null, source: '' }

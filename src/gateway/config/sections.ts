@@ -3,18 +3,21 @@
  *
  * @module
  */
-import { apiKeyAuth, bearerAuth, clientCredentialsAuth, type ClientCredentials } from '../../http/auth.js'
+import { apiKeyAuth, bearerAuth } from '../../http/auth.js'
 import type { Authenticator } from '../../http/authenticator.js'
 import { webUrl } from '../../http/url.js'
 import { A2AError } from '../../core/errors.js'
-import type { JsonObject } from '../../core/json-types.js'
+import type { JsonObject, JsonValue } from '../../core/json-types.js'
 import { compact } from '../../runtime/compact.js'
 import type { AgentInput } from '../registry/agent.js'
 import type { GatewayConfig } from './types.js'
 import { knownNames } from '../../runtime/known-names.js'
 import type { ConfigNode } from './yaml-node.js'
+import { OAuthCredentials } from '../registry/oauth.js'
 import { providerName } from '../registry/provider-names.js'
 import { toAgent } from '../registry/registration.js'
+import { rememberPosition } from './positions.js'
+import { settingsFromVariables } from './variables.js'
 
 /** Reads the section `a2a`. With `enabled: false` nothing else is read, so its variables need not be set. */
 export function readConfig(section: ConfigNode, providers: readonly string[]): GatewayConfig {
@@ -68,7 +71,8 @@ function readBreaker(node: ConfigNode): GatewayConfig['gateway']['circuitBreaker
 
 function readAgents(node: ConfigNode | undefined, providers: readonly string[]): AgentInput[] {
   const paths = new Map<string, string>()
-  return (node?.list() ?? []).map((each) => {
+  return (node?.list() ?? []).map((listed) => {
+    const each = listed.asAgent()
     const agent = readAgent(each, providers)
     const other = paths.get(agent.id)
     // The agent has been read, so its id exists.
@@ -94,16 +98,18 @@ const AGENT_KEYS = [
 
 function readAgent(node: ConfigNode, providers: readonly string[]): AgentInput {
   const given = node.map(AGENT_KEYS)
+  const id = required(node, 'id', given.id).text()
+  const provider = readProvider(required(node, 'provider', given.provider), providers)
   const agent = {
-    id: required(node, 'id', given.id).text(),
-    provider: readProvider(required(node, 'provider', given.provider), providers),
+    id,
+    provider,
     capabilities: required(node, 'capabilities', given.capabilities).list().map(readCapability),
     endpoint: readEndpoint(required(node, 'endpoint', given.endpoint)),
     ...compact({
       name: given.name?.text(),
       description: given.description?.text(),
       maxConcurrentTasks: given.max_concurrent_tasks?.count(),
-      settings: given.settings && toCamelKeys(given.settings.json()),
+      settings: readSettings(node, given.settings, { id, provider }),
       metadata: given.metadata && readMetadata(given.metadata),
       // The registry validates the status.
       status: given.status?.text() as AgentInput['status'],
@@ -111,7 +117,19 @@ function readAgent(node: ConfigNode, providers: readonly string[]): AgentInput {
   }
   // Reports what the registry would refuse, with its position in the file.
   withPosition(node, () => toAgent(agent, {}, ''))
+  rememberPosition(agent, node)
   return agent
+}
+
+/** Reads the settings, and those that the environment has in place of the file. */
+function readSettings(
+  agent: ConfigNode,
+  node: ConfigNode | undefined,
+  of: Pick<AgentInput, 'id' | 'provider'>,
+): JsonObject | undefined {
+  const settings = node === undefined ? {} : toCamelKeys(node)
+  const variables = settingsFromVariables(of, settings, (name) => agent.variable(name))
+  return node === undefined && Object.keys(variables).length === 0 ? undefined : { ...settings, ...variables }
 }
 
 function readProvider(node: ConfigNode, providers: readonly string[]): string {
@@ -185,13 +203,12 @@ function readOAuth(node: ConfigNode): Authenticator {
   const tokenUrl = required(node, 'token_url', given.token_url)
   const url = webUrl(tokenUrl.text())
   if (typeof url === 'string') throw tokenUrl.error(url)
-  const credentials: ClientCredentials = {
+  return new OAuthCredentials({
     tokenUrl: tokenUrl.text(),
     clientId: filledText(required(node, 'client_id', given.client_id)),
     clientSecret: filledText(required(node, 'client_secret', given.client_secret)),
     scope: given.scope?.text(),
-  }
-  return clientCredentialsAuth(credentials)
+  })
 }
 
 /** A variable of the environment may be empty. */
@@ -203,7 +220,7 @@ function filledText(node: ConfigNode): string {
 
 function required(parent: ConfigNode, key: string, node: ConfigNode | undefined): ConfigNode {
   if (node !== undefined && !node.isNull) return node
-  throw parent.error('is missing', undefined, `${parent.path}.${key}`)
+  throw parent.errorAt(key, 'is missing')
 }
 
 /** Runs `work`, and turns its error into one with the position of the value that caused it. */
@@ -214,25 +231,18 @@ function withPosition<T>(node: ConfigNode, work: () => T, names: Readonly<Record
     if (A2AError.is(error, 'LIMIT_EXCEEDED')) throw node.error(error.message)
     if (!A2AError.is(error, 'INVALID_PARAMS')) throw error
     const { path, reason } = error.data
-    const steps = (names[path] ?? path).split(/[.[\]]+/).filter(Boolean)
-    throw nodeAt(node, steps).error(reason)
+    throw node.errorAt(names[path] ?? path, reason)
   }
 }
 
-/** Returns the node of a path, or the closest parent if a part is missing. */
-function nodeAt(node: ConfigNode, [step, ...others]: readonly string[]): ConfigNode {
-  if (step === undefined) return node
-  const key = step.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-  const next = /^\d+$/.test(step) ? node.list()[Number(step)] : node.entries().get(key)?.node
-  return next === undefined ? node : nodeAt(next, others)
-}
-
 /** Converts the top-level keys: `assistant_id` becomes `assistantId`. Nested keys belong to the service. */
-function toCamelKeys(settings: JsonObject): JsonObject {
-  return Object.fromEntries(
-    Object.entries(settings).map(([key, value]) => [
-      key.replace(/_([a-z0-9])/g, (_match, letter: string) => letter.toUpperCase()),
-      value,
-    ]),
-  )
+function toCamelKeys(node: ConfigNode): JsonObject {
+  const settings = node.json()
+  const named: Record<string, JsonValue> = {}
+  for (const [key, value] of Object.entries(settings)) {
+    const name = key.replace(/_([a-z0-9])/g, (_match, letter: string) => letter.toUpperCase())
+    if (Object.hasOwn(named, name)) throw node.errorAt(key, 'is there already, in another spelling')
+    named[name] = value
+  }
+  return named
 }

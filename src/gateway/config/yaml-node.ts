@@ -59,17 +59,53 @@ export class ConfigNode {
   readonly #tree: Tree
   readonly #source: Source
   readonly #depth: number
+  /** The agent that the value belongs to, for errors. */
+  readonly #agent: string | undefined
 
-  constructor(tree: Tree, path: string, source: Source, depth = 0) {
+  constructor(tree: Tree, path: string, source: Source, depth = 0, agent?: string) {
     this.path = path
     this.#tree = tree
     this.#source = source
     this.#depth = depth
+    this.#agent = agent
+  }
+
+  /** The same value as one of the agent whose id it has. */
+  asAgent(): ConfigNode {
+    const { value } = this.#tree
+    const id = isMap(value) ? value.get('id')?.tree.value : undefined
+    const agent = id !== undefined && isScalar(id) && id.value !== null ? shownId(id.source) : undefined
+    return new ConfigNode(this.#tree, this.path, this.#source, this.#depth, agent)
+  }
+
+  /** Whether the id of the agent contains variables, so that errors must not show its value. */
+  get hasSecretId(): boolean {
+    return this.#agent?.includes('${') ?? true
   }
 
   /** Returns an error at this position. `reason` must not contain the value, which may be a secret. */
   error(reason: string, at: Position = this.#tree, key = this.path): A2AError<'CONFIGURATION_ERROR'> {
-    return configurationError(this.#source.file, at, key, reason)
+    return configurationError(this.#source.file, at, key, reason, this.#agent)
+  }
+
+  /** Returns an error about the value at a path of the registry or of a provider, such as `settings.agentId`. */
+  errorAt(path: string, reason: string): A2AError<'CONFIGURATION_ERROR'> {
+    let at: Position = this.#tree
+    let tree: Tree | undefined = this.#tree
+    let key = this.path
+    for (const step of path.split(/[.[\]]+/).filter(Boolean)) {
+      const [name, next] = partOf(tree, step)
+      key += /^\d+$/.test(name) ? `[${name}]` : `.${name}`
+      tree = next
+      // What is missing has the position of what it is missing in.
+      at = next ?? at
+    }
+    return this.error(reason, at, key)
+  }
+
+  /** Returns the value of a variable, or `undefined` if it is not set. */
+  variable(name: string): string | undefined {
+    return this.#source.lookup(name)
   }
 
   get isNull(): boolean {
@@ -140,8 +176,7 @@ export class ConfigNode {
     const entries = this.entries(what)
     for (const [name, { key }] of entries) {
       if (known.some((each) => each === name)) continue
-      const reason = name === '<<' ? 'merge keys are not taken' : `is unknown${knownNames(name, known)}`
-      throw this.error(reason, key, `${this.path}.${name.slice(0, 80)}`)
+      throw this.error(`is unknown${knownNames(name, known)}`, key, `${this.path}.${name.slice(0, 80)}`)
     }
     const nodes = [...entries].flatMap(([name, { node }]) => (node.isNull ? [] : [[name, node] as const]))
     // Unknown keys have been refused above.
@@ -150,7 +185,7 @@ export class ConfigNode {
 
   entries(what = 'a map'): ReadonlyMap<string, { readonly key: Position; readonly node: ConfigNode }> {
     const { value } = this.#tree
-    if (isScalar(value) || isList(value)) throw this.error(`must be ${what}, got ${kindOf(value)}`)
+    if (!isMap(value)) throw this.error(`must be ${what}, got ${kindOf(value)}`)
     return new Map(
       [...value].map(([name, { key, tree }]) => [name, { key, node: this.#child(tree, `.${name}`) }]),
     )
@@ -182,28 +217,49 @@ export class ConfigNode {
     if (this.#source.remainingValues < 0)
       throw this.error(`with its aliases, the file holds more than ${MAX_VALUES} values`)
     if (this.#depth === MAX_DEPTH) throw this.error(`nests deeper than ${MAX_DEPTH}`)
-    return new ConfigNode(tree, `${this.path}${step}`, this.#source, this.#depth + 1)
+    return new ConfigNode(tree, `${this.path}${step}`, this.#source, this.#depth + 1, this.#agent)
   }
 }
 
-/** Creates an error such as `gateway.yaml:12:14 a2a.agents[1].id: must be a text`. */
+/** Creates an error such as `gateway.yaml:12:14 a2a.agents[1].name of agent "poet": must be a text`. */
 export function configurationError(
   file: string,
   { line, column }: Position,
   key: string,
   reason: string,
+  agent?: string,
 ): A2AError<'CONFIGURATION_ERROR'> {
-  const where = `${file}:${line}:${column}`
-  return new A2AError('CONFIGURATION_ERROR', `${where} ${key === '' ? '' : `${key}: `}${reason}`, {
-    file,
-    line,
-    column,
-    key,
-  })
+  const what = agent === undefined ? key : `${key} of agent ${JSON.stringify(agent)}`
+  const message = `${file}:${line}:${column} ${what === '' ? '' : `${what}: `}${reason}`
+  const data = { file, line, column, key, ...(agent !== undefined && { agent }) }
+  return new A2AError('CONFIGURATION_ERROR', message, data)
+}
+
+/** The id of an agent as the file spells it. Variables are not substituted, so it reveals no secret. */
+export function shownId(source: string): string {
+  return source.slice(0, 80)
+}
+
+/** Returns the part of a value that a step of a path names, and its key in the file. */
+function partOf(tree: Tree | undefined, step: string): readonly [key: string, part: Tree | undefined] {
+  const value = tree?.value
+  if (value !== undefined && isList(value)) return [step, value[Number(step)]]
+  const entries = value !== undefined && isMap(value) ? value : undefined
+  const key = entries?.has(step) === true ? step : snakeCase(step)
+  return [key, entries?.get(key)?.tree]
+}
+
+/** `assistantId` is `assistant_id` in a file. */
+export function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }
 
 function isScalar(value: Tree['value']): value is Scalar {
   return 'source' in value
+}
+
+function isMap(value: Tree['value']): value is ReadonlyMap<string, Entry> {
+  return !isScalar(value) && !isList(value)
 }
 
 function isList(value: Tree['value']): value is readonly Tree[] {

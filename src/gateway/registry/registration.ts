@@ -4,9 +4,8 @@
  * @module
  */
 import * as z from 'zod/mini'
-import { apiKeyAuth, bearerAuth, clientCredentialsAuth } from '../../http/auth.js'
+import { apiKeyAuth, bearerAuth } from '../../http/auth.js'
 import type { AuthenticatedRequest, Authenticator } from '../../http/authenticator.js'
-import type { HttpOptions } from '../../http/request.js'
 import { webUrl } from '../../http/url.js'
 import { A2AError, invalidParams } from '../../core/errors.js'
 import { freezeDeep, JsonReader } from '../../core/json.js'
@@ -27,6 +26,7 @@ import { check } from '../../wire/check.js'
 import { requireKnown } from '../../runtime/options.js'
 import { compact } from '../../runtime/compact.js'
 import { AGENT_STATUSES, type AgentInput, type EndpointAuth, type RegisteredAgent } from './agent.js'
+import { OAuthCredentials, type TokenHttp } from './oauth.js'
 import { providerName } from './provider-names.js'
 
 /** Limit for all JSON of one agent together. */
@@ -83,9 +83,6 @@ const AuthSchema = z.discriminatedUnion(
   ],
   'must be bearer, api_key or oauth2, or an Authenticator',
 )
-
-/** Settings for the requests that fetch OAuth tokens. */
-export type TokenHttp = Pick<HttpOptions, 'fetch' | 'urlGuard' | 'clock'>
 
 /**
  * Returns the agent, complete and frozen.
@@ -178,6 +175,7 @@ function toUrl(text: string, path: string): string {
 function toAuthenticator(given: unknown, http: TokenHttp): Authenticator | undefined {
   if (given === undefined || given === null) return undefined
   if (given instanceof RedactedAuth) return given
+  if (given instanceof OAuthCredentials) return new RedactedAuth(given.withDefaults(http))
   if (isAuthenticator(given)) return new RedactedAuth(given)
   return new RedactedAuth(fromConfiguration(check(AuthSchema, given, PATH), http))
 }
@@ -196,12 +194,23 @@ function fromConfiguration(auth: EndpointAuth, http: TokenHttp): Authenticator {
     if (auth.type === 'api_key') return apiKeyAuth({ name: auth.header, value: auth.key, in: 'header' })
     const { clientId, clientSecret, tokenUrl, scope } = auth
     toUrl(tokenUrl, 'tokenUrl')
-    return clientCredentialsAuth({ clientId, clientSecret, tokenUrl, scope, ...http })
+    return new OAuthCredentials({ clientId, clientSecret, tokenUrl, scope }, http)
   } catch (error) {
     if (!A2AError.is(error, 'INVALID_PARAMS')) throw error
     const { path, reason } = error.data
     throw invalidParams(`${PATH}.${FIELDS[path] ?? path}`, reason)
   }
+}
+
+/**
+ * Returns the credentials of an agent for what sends its requests. OAuth tokens are requested by the sender too: with its
+ * `fetch`, `urlGuard` and `clock`, or with those of the registry where it has none.
+ */
+export function authFor(
+  { endpoint: { auth } }: RegisteredAgent,
+  sender: TokenHttp,
+): Authenticator | undefined {
+  return auth instanceof RedactedAuth ? auth.of(sender) : auth
 }
 
 /** Hides an authenticator when it is printed or serialized. */
@@ -210,6 +219,10 @@ class RedactedAuth implements Authenticator {
 
   constructor(auth: Authenticator) {
     this.#auth = auth
+  }
+
+  of(sender: TokenHttp): Authenticator {
+    return this.#auth instanceof OAuthCredentials ? this.#auth.of(sender) : this
   }
 
   apply(request: AuthenticatedRequest): void | Promise<void> {

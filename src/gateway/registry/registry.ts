@@ -21,7 +21,8 @@ import {
   type ObservedStatus,
 } from './health.js'
 import { providerName } from './provider-names.js'
-import { toAgent, type TokenHttp } from './registration.js'
+import type { TokenHttp } from './oauth.js'
+import { toAgent } from './registration.js'
 import { requireClock, requireFunctions, requireKnown, requireWhole } from '../../runtime/options.js'
 
 /** A change of the status of an agent. */
@@ -51,7 +52,8 @@ export interface AgentRegistryOptions {
    */
   readonly onStatusChange?: ((change: StatusChange) => void) | undefined
   /**
-   * Sends the requests for OAuth tokens, and the GET of the default health check. Default is the platform's `fetch`.
+   * Sends the GET of the default health check, and the requests for OAuth tokens of agents whose provider has no `fetch`
+   * of its own. Default is the platform's `fetch`.
    */
   readonly fetch?: HttpOptions['fetch']
   /** Checks the URLs of these requests. Default is none. */

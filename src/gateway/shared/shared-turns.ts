@@ -16,6 +16,7 @@ import { providerError } from '../providers/shared/service.js'
 import type { RegisteredAgent } from '../registry/agent.js'
 import { applyUpdate } from '../turns/apply-update.js'
 import { toProviderTask } from '../turns/input.js'
+import { isAtWork } from '../turns/tasks.js'
 import { CANNOT_FOLLOW, type Turn, type TurnStart } from '../turns/turn.js'
 import type { TurnPlace, Turns } from '../turns/turns.js'
 import { isAt, refAt, type Position, type Positions } from './positions.js'
@@ -82,7 +83,7 @@ export class SharedTurns {
   /** Releases a task. Closing the gateway hands unfinished tasks over instead. Never rejects. */
   async letGo(taskId: string, leased: LeasedTasks): Promise<void> {
     const state = leased.stateOf(taskId)
-    const isUnfinished = state !== null && !isTerminal(state) && !isInterrupted(state)
+    const isUnfinished = state !== null && isAtWork(state)
     if (state !== null && !(isUnfinished && this.#turns.isClosed))
       await letGo(leased, taskId, this.#settings.backgroundClock)
     this.#held.delete(taskId)

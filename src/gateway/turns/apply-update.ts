@@ -13,11 +13,9 @@ import type { TaskSnapshot } from '../../core/task.js'
 import type { RegisteredAgent } from '../registry/agent.js'
 import type { TaskUpdate } from '../provider.js'
 import { providerError } from '../providers/shared/service.js'
-import type { TurnTasks } from './tasks.js'
+import { isAtWork, type TurnTasks } from './tasks.js'
 
 type Changes = Parameters<TurnTasks['patchTask']>[1]
-
-const UNRECORDED: readonly TaskState[] = ['submitted', 'working']
 
 /**
  * Applies an update to a task. It walks the shortest path to the update's state; the current state is not a step. A
@@ -58,7 +56,7 @@ function applyMessage(
   // Polling returns the same message repeatedly, which is not a change.
   if (message === undefined || (target === task.state && isSame(message, task.message))) return undefined
   // Questions and results belong to the conversation; reports of progress do not.
-  return UNRECORDED.includes(target) ? message : tasks.addMessage(task.id, message).message
+  return isAtWork(target) ? message : tasks.addMessage(task.id, message).message
 }
 
 /** Walks up to the last step to `target`, and returns that step. Its change carries the message and the results. */
@@ -68,11 +66,23 @@ function applySteps(
   target: TaskState,
   update: TaskUpdate,
 ): TaskState | undefined {
-  const path = stepsTo(task.state, target)
+  const path = pathTo(tasks, task, target)
   // Results need a task that is working, so this step comes before them.
   const steps = target === 'working' && bringsResult(update) ? path : path.slice(0, -1)
   for (const state of steps) tasks.patchTask(task.id, { state, message: null })
   return path[steps.length]
+}
+
+/** From a state of the manager's own lifecycle, work goes on if no step leads to the target. */
+function pathTo(tasks: TurnTasks, { id, state }: TaskSnapshot, target: TaskState): readonly TaskState[] {
+  if (!isOwn(state)) return stepsTo(state, target)
+  if (state === target) return []
+  return tasks.can(id, target) ? [target] : ['working', ...stepsTo('working', target)]
+}
+
+/** Whether only the manager's own lifecycle has the state. */
+function isOwn(state: TaskState): boolean {
+  return !VALID_STATES.includes(state)
 }
 
 function statusChange(state: TaskState | undefined, message: MessageInput | undefined): Changes {
@@ -114,9 +124,13 @@ function isState(state: unknown): state is TaskState {
   return VALID_STATES.some((known) => known === state)
 }
 
-/** Results imply `working`, unless the update names another state. */
+/**
+ * Results imply `working`, unless the update names another state. A state of the manager's own lifecycle is a kind of
+ * `working`, which services do not know.
+ */
 function targetOf(update: TaskUpdate, current: TaskState): TaskState {
   const state = update.state ?? current
+  if (isAtWork(state) && isOwn(current)) return current
   return state === 'submitted' && (current !== 'submitted' || bringsResult(update)) ? 'working' : state
 }
 

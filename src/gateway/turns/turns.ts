@@ -14,7 +14,7 @@ import type { RegisteredAgent } from '../registry/agent.js'
 import { Turn, type TurnStart } from './turn.js'
 import type { Settings } from '../options.js'
 import type { AgentProvider, TaskRef } from '../provider.js'
-import type { TurnTasks } from './tasks.js'
+import { isAtWork, type TurnTasks } from './tasks.js'
 
 /** What a turn needs of the place where its task is kept. */
 export interface TurnPlace {
@@ -91,8 +91,7 @@ export class Turns {
   ): Promise<void> {
     await this.whenIdle(taskId)
     const state = stateOf()
-    if (this.isClosed && (state === 'submitted' || state === 'working'))
-      await raceAbort(signal, new Promise(() => undefined))
+    if (this.isClosed && state && isAtWork(state)) await raceAbort(signal, new Promise(() => undefined))
   }
 
   /** Settles when all turns that are running now are over. */

@@ -167,10 +167,24 @@ describe('a gateway of a configuration', () => {
     await gateway.close()
     const bad = await loadGatewayConfig(yaml(['x', null]), { env: {} })
     const made = () => A2AGateway.fromConfig(bad, { providers: { custom: new Strict() } })
-    expect(thrown(made)).toMatchObject({ code: 'INVALID_PARAMS', data: { path: 'settings.assistantId' } })
+    expect(thrown(made)).toMatchObject({
+      code: 'CONFIGURATION_ERROR',
+      data: { key: 'a2a.agents[1].settings.assistant_id', agent: 'agent-1' },
+    })
     expect(thrown(() => A2AGateway.fromConfig(config, { providers: {} }))).toMatchObject({
-      code: 'PROVIDER_ERROR',
-      data: { reason: 'No provider for custom: pass it in "providers"' },
+      code: 'CONFIGURATION_ERROR',
+      message: expect.stringMatching(
+        /^gateway.yaml:1:\d+ a2a.agents\[0\].provider of agent "agent-0": No provider for custom: pass it in "providers"$/,
+      ) as unknown,
+    })
+    // Agents that no file has.
+    const { agents, ...others } = bad
+    const copied = { ...others, agents: agents.map((agent) => ({ ...agent })) }
+    expect(
+      thrown(() => A2AGateway.fromConfig(copied, { providers: { custom: new Strict() } })),
+    ).toMatchObject({
+      code: 'INVALID_PARAMS',
+      data: { path: 'settings.assistantId' },
     })
   })
 

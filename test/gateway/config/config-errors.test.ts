@@ -2,6 +2,10 @@ import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { A2AError } from 'a2a-tasks'
 import { loadGatewayConfig } from '../../../src/gateway/config/config.js'
+import { A2AGateway } from '../../../src/gateway/gateway.js'
+import { a2a } from '../../../src/gateway/providers/a2a/provider.js'
+import { azureAI } from '../../../src/gateway/providers/azure/provider.js'
+import { AgentRegistry } from '../../../src/gateway/registry/registry.js'
 
 async function faultOf(text: string, env: Readonly<Record<string, string>> = {}): Promise<A2AError> {
   const error: unknown = await loadGatewayConfig(text, { env }).catch((thrown: unknown) => thrown)
@@ -35,8 +39,8 @@ describe('an error names the place:', () => {
       (thrown: unknown) => thrown,
     )
     expect(error).toMatchObject({
-      message: 'my.yaml:12:66 a2a.agents[1].endpoint.auth.token: the variable KEY is not set',
-      data: { file: 'my.yaml', line: 12, column: 66, key: 'a2a.agents[1].endpoint.auth.token' },
+      message: 'my.yaml:12:66 a2a.agents[1].endpoint.auth.token of agent "two": the variable KEY is not set',
+      data: { file: 'my.yaml', line: 12, column: 66, key: 'a2a.agents[1].endpoint.auth.token', agent: 'two' },
     })
   })
 
@@ -52,7 +56,7 @@ describe('an error names the place:', () => {
     [
       'a key in other words',
       agents({ endpoint: '{ url: "https://x", timeoutSeconds: 3 }' }),
-      '7:37 a2a.agents[0].endpoint.timeoutSeconds: is unknown, did you mean "timeout_seconds"?; known are url, auth, timeout_seconds',
+      '7:37 a2a.agents[0].endpoint.timeoutSeconds of agent "one": is unknown, did you mean "timeout_seconds"?; known are url, auth, timeout_seconds',
     ],
     [
       'a key that is like none',
@@ -62,7 +66,11 @@ describe('an error names the place:', () => {
     ['no flag', 'a2a: { enabled: yes }', '1:17 a2a.enabled: must be true or false, got a text'],
     ['no list', 'a2a: { agents: { a: 1 } }', '1:16 a2a.agents: must be a list, got a map'],
     ['no map', 'a2a: { gateway: 3 }', '1:17 a2a.gateway: must be a map, got a number'],
-    ['no text', agents({ name: '[a]' }), '8:13 a2a.agents[0].name: must be a text, got a list'],
+    [
+      'no text',
+      agents({ name: '[a]' }),
+      '8:13 a2a.agents[0].name of agent "one": must be a text, got a list',
+    ],
     [
       'no time',
       'a2a: { gateway: { task_timeout_seconds: soon } }',
@@ -114,52 +122,56 @@ describe('an error names the place:', () => {
       '1:31 a2a.gateway.rate_limit.per_seconds: is missing',
     ],
     ['no id', agents({ id: undefined }), '4:7 a2a.agents[0].id: is missing'],
-    ['an empty id', agents({ id: '" "' }), '4:11 a2a.agents[0].id: must not be empty'],
-    ['an id of another agent', agents({}, {}), '9:11 a2a.agents[1].id: is the id of a2a.agents[0], too'],
+    ['an empty id', agents({ id: '" "' }), '4:11 a2a.agents[0].id of agent " ": must not be empty'],
+    [
+      'an id of another agent',
+      agents({}, {}),
+      '9:11 a2a.agents[1].id of agent "one": is the id of a2a.agents[0], too',
+    ],
     [
       'a provider that is not known',
       agents({ provider: 'langgraf' }),
-      '5:17 a2a.agents[0].provider: "langgraf" is not known, did you mean "langgraph"?; known are a2a, langgraph, vertex_ai',
+      '5:17 a2a.agents[0].provider of agent "one": "langgraf" is not known, did you mean "langgraph"?; known are a2a, langgraph, vertex_ai',
     ],
     [
       'a provider of another owner',
       agents({ provider: 'counting' }),
-      '5:17 a2a.agents[0].provider: "counting" is not known; known are a2a, langgraph, vertex_ai, azure_ai, bedrock, pydantic_ai, custom; for one of your own pass { providers } to loadGatewayConfig',
+      '5:17 a2a.agents[0].provider of agent "one": "counting" is not known; known are a2a, langgraph, vertex_ai, azure_ai, bedrock, pydantic_ai, custom; for one of your own pass { providers } to loadGatewayConfig',
     ],
     [
       'an agent that can nothing',
       agents({ capabilities: '[]' }),
-      '6:21 a2a.agents[0].capabilities: must not be empty',
+      '6:21 a2a.agents[0].capabilities of agent "one": must not be empty',
     ],
     [
       'a capability without a name',
       agents({ capabilities: '[a, { name: "" }]' }),
-      '6:33 a2a.agents[0].capabilities[1].name: must not be empty',
+      '6:33 a2a.agents[0].capabilities[1].name of agent "one": must not be empty',
     ],
     [
       'no URL',
       agents({ endpoint: '{ url: one.test }' }),
-      '7:24 a2a.agents[0].endpoint.url: is not an http or https URL',
+      '7:24 a2a.agents[0].endpoint.url of agent "one": is not an http or https URL',
     ],
     [
       'no status',
       agents({ status: 'asleep' }),
-      '8:15 a2a.agents[0].status: must be one of online, offline, degraded, maintenance',
+      '8:15 a2a.agents[0].status of agent "one": must be one of online, offline, degraded, maintenance',
     ],
     [
       'credentials of no kind',
       agents({ endpoint: '{ url: "https://x", auth: { type: basic } }' }),
-      '7:51 a2a.agents[0].endpoint.auth.type: must be one of bearer, api_key, oauth2',
+      '7:51 a2a.agents[0].endpoint.auth.type of agent "one": must be one of bearer, api_key, oauth2',
     ],
     [
       'credentials without a type',
       agents({ endpoint: '{ url: "https://x", auth: { token: x } }' }),
-      '7:43 a2a.agents[0].endpoint.auth.type: is missing',
+      '7:43 a2a.agents[0].endpoint.auth.type of agent "one": is missing',
     ],
     [
       'a header that is none',
       agents({ endpoint: '{ url: "https://x", auth: { type: api_key, header: "x y", key: k } }' }),
-      '7:68 a2a.agents[0].endpoint.auth.header: has characters that a request cannot contain',
+      '7:68 a2a.agents[0].endpoint.auth.header of agent "one": has characters that a request cannot contain',
     ],
     [
       'no token URL',
@@ -167,18 +179,119 @@ describe('an error names the place:', () => {
         endpoint:
           '{ url: "https://x", auth: { type: oauth2, client_id: a, client_secret: b, token_url: c } }',
       }),
-      '7:102 a2a.agents[0].endpoint.auth.token_url: is not an http or https URL',
+      '7:102 a2a.agents[0].endpoint.auth.token_url of agent "one": is not an http or https URL',
     ],
-    ['half a variable', agents({ name: '"${A B}"' }), '8:13 a2a.agents[0].name: has ${ without a variable'],
+    [
+      'half a variable',
+      agents({ name: '"${A B}"' }),
+      '8:13 a2a.agents[0].name of agent "one": has ${ without a variable',
+    ],
     [
       'settings that are no map',
       agents({ settings: '3' }),
-      '8:17 a2a.agents[0].settings: must be a map, got a number',
+      '8:17 a2a.agents[0].settings of agent "one": must be a map, got a number',
     ],
   ])('%s', async (_name, text, message) => {
     const error = await faultOf(text)
     const report = error.message.slice('gateway.yaml:'.length)
     expect(report.slice(0, message.length)).toBe(message)
+  })
+})
+
+describe('an error names the agent and the line', () => {
+  const withSettings = (settings: string): string => agents({}, { id: 'two', settings })
+
+  it.each([
+    [
+      'of a nested key',
+      withSettings('{ a: { b: { c: "${X}" } } }'),
+      '13:32 a2a.agents[1].settings.a.b.c of agent "two": the variable X is not set',
+    ],
+    [
+      'of an item in a list of lists',
+      withSettings('{ a: [x, [y, "${X}"]] }'),
+      '13:30 a2a.agents[1].settings.a[1][1] of agent "two": the variable X is not set',
+    ],
+    [
+      'of a tag in its metadata',
+      agents({}, { id: 'two', metadata: '{ tags: [a, [b]] }' }),
+      '13:29 a2a.agents[1].metadata.tags[1] of agent "two": must be a text, got a list',
+    ],
+    [
+      'of a schema',
+      agents({}, { id: 'two', capabilities: '[a, { name: b, input_schema: { x: ["${"] } }]' }),
+      '11:56 a2a.agents[1].capabilities[1].input_schema.x[0] of agent "two": has ${ without a variable',
+    ],
+    [
+      'of the anchor of its alias',
+      `x: &x { url: nowhere }\n${agents({}, { id: 'two', endpoint: '*x' })}`,
+      '1:14 a2a.agents[1].endpoint.url of agent "two": is not an http or https URL',
+    ],
+    [
+      'of a value that it merges',
+      `x: &x { settings: { a: [1, "\${X}"] } }\n${agents({}, { id: 'two', '<<': '*x' })}`,
+      '1:28 a2a.agents[1].settings.a[1] of agent "two": the variable X is not set',
+    ],
+    [
+      'of a key that it merges',
+      `x: &x { url: "https://x", time: 3 }\n${agents({}, { id: 'two', endpoint: '{ <<: *x }' })}`,
+      '1:27 a2a.agents[1].endpoint.time of agent "two": is unknown',
+    ],
+    [
+      'of what lacks a key',
+      agents({}, { id: 'two', endpoint: '{ <<: [{ timeout_seconds: 1 }] }' }),
+      '12:17 a2a.agents[1].endpoint.url of agent "two": is missing',
+    ],
+    [
+      'with an id that it merges',
+      `x: &x { id: two }\n${agents({}, { id: undefined, '<<': '*x', name: '[]' })}`,
+      '14:13 a2a.agents[1].name of agent "two": must be a text, got a list',
+    ],
+    [
+      'of a tag',
+      withSettings('{ a: [{ b: !env S3CRET }] }'),
+      '13:33 a2a.agents[1].settings.a[0].b of agent "two": has a tag',
+    ],
+    [
+      'of a key that is there twice',
+      withSettings('{ a: [{ b: 1, b: 2 }] }'),
+      '13:31 a2a.agents[1].settings.a[0] of agent "two": the key "b" is there already, in line 13',
+    ],
+    [
+      'of an alias of nothing',
+      withSettings('[a, *b]'),
+      '13:21 a2a.agents[1].settings[1] of agent "two": is an alias of nothing',
+    ],
+    [
+      'of two spellings of a setting',
+      withSettings('{ assistant_id: a, assistantId: b }'),
+      '13:49 a2a.agents[1].settings.assistantId of agent "two": is there already, in another spelling',
+    ],
+    [
+      'without the value of a variable in its id',
+      agents({ id: 'x-${ID}', name: '[]' }),
+      '8:13 a2a.agents[0].name of agent "x-${ID}": must be a text, got a list',
+    ],
+  ])('%s', async (_name, text, message) => {
+    const report = (await faultOf(text, { ID: 's3cret' })).message.slice('gateway.yaml:'.length)
+    expect(report.slice(0, message.length)).toBe(message)
+  })
+
+  it.each([
+    ['two', { agentVersion: 3 }, '14:51 a2a.agents[1].settings.agentVersion of agent "two": must be'],
+    ['two', { background: 'x' }, '14:49 a2a.agents[1].settings.background of agent "two": must be'],
+    ['two', { assistantId: 'x' }, '14:17 a2a.agents[1].settings.agent_name of agent "two": is missing'],
+    ['two', { wrong_name: 1 }, '14:49 a2a.agents[1].settings.wrong_name of agent "two": is unknown'],
+    ['one', {}, '4:11 a2a.agents[0].id of agent "one": is registered already'],
+  ])('that a gateway finds: of agent %s with %j', async (taken, settings, message) => {
+    const text = `# the settings are in line 14
+${agents({}, { id: 'two', provider: 'azure_ai', settings: JSON.stringify({ api: 'responses', ...settings }) })}`
+    const config = await loadGatewayConfig(text)
+    const registry = new AgentRegistry({ onDuplicate: 'reject' })
+    if (taken === 'one') for (const agent of config.agents) if (agent.id === 'one') registry.register(agent)
+    const make = (): unknown =>
+      A2AGateway.fromConfig(config, { registry, providers: { a2a: a2a(), azure_ai: azureAI() } })
+    expect(make).toThrow(`gateway.yaml:${message.replace(/^4:/, '5:')}`)
   })
 })
 
@@ -227,7 +340,7 @@ describe('a text that is not YAML, or too large,', () => {
     [
       'a key twice',
       'a2a:\n  enabled: true\n  enabled: false',
-      /^gateway.yaml:3:3 the key "enabled" is there already, in line 2$/,
+      /^gateway.yaml:3:3 a2a: the key "enabled" is there already, in line 2$/,
     ],
     [
       'a section twice',
@@ -236,10 +349,19 @@ describe('a text that is not YAML, or too large,', () => {
     ],
     ['two documents', 'a2a: {}\n---\na2a: {}', /^gateway.yaml:2:1 begins a second document/],
     ['a key that is no text', 'a2a: { ? [s3cret] : 1 }', /^gateway.yaml:1:\d+ is a key that is not a string/],
-    ['a tag of YAML', 'a2a: { enabled: !!str true }', /^gateway.yaml:1:\d+ has a tag: tags are not taken/],
-    ['an unknown tag', 'a2a: !env S3CRET', /^gateway.yaml:1:\d+ has a tag/],
-    ['a merge key', 'a2a: { <<: { enabled: true } }', /^gateway.yaml:1:8 a2a.<<: merge keys are not taken/],
-    ['a merge key of YAML 1.1', '%YAML 1.1\n---\na2a: { <<: { enabled: true } }', /merge keys are not taken/],
+    [
+      'a tag of YAML',
+      'a2a: { enabled: !!str true }',
+      /^gateway.yaml:1:\d+ a2a.enabled: has a tag: tags are not taken/,
+    ],
+    ['an unknown tag', 'a2a: !env S3CRET', /^gateway.yaml:1:\d+ a2a: has a tag/],
+    [
+      'a merge of a text',
+      'a2a: { <<: s3cret }',
+      /^gateway.yaml:1:12 a2a.<<: must be a map, or a list of maps$/,
+    ],
+    ['a merge of nothing', 'a2a: { <<: }', /^gateway.yaml:1:12 a2a.<<: must be a map, or a list of maps$/],
+    ['a merge of what it stands in', 'a2a: &x { <<: *x }', /^gateway.yaml:1:9 a2a.<<: contains itself$/],
     ['an alias of nothing', 'a2a: { agents: *x }', /is an alias of nothing that stands before it/],
     ['an alias of what it stands in', 'a2a: &x { gateway: *x }', /contains itself/],
     ['a depth without end', `a2a: ${'['.repeat(5_000)}`, /:1:2\d\d nests too deep/],
@@ -263,6 +385,15 @@ describe('a text that is not YAML, or too large,', () => {
     )
     const unread = ['x0: &x0 [a]', ...bomb, agents({ capabilities: '*x50' })].join('\n')
     expect((await faultOf(unread)).message).toMatch(/must be a map, got a list/)
+  })
+
+  it('a map that many merge, is not copied for each of them', async () => {
+    const keys = Array.from({ length: 5_000 }, (_, at) => `k${at}: 1`).join(', ')
+    const all = Array.from({ length: 5_000 }, () => '{<<: *x}').join(', ')
+    const text = `x: &x { ${keys} }\n${agents({ settings: `{ a: [${all}] }` })}`
+    expect((await faultOf(text)).message).toMatch(
+      /a2a.agents\[0\].settings.a\[20\].<< of agent "one": the file merges more than 100000 values/,
+    )
   })
 
   it('a long list that many agents have, is not read for each of them', async () => {

@@ -4,62 +4,7 @@ import { AgentRegistry } from '../../../src/gateway/registry/registry.js'
 import { read } from '../../support/repository.js'
 
 /** The configuration of the task gateway's document. */
-const DOCUMENT = `a2a:
-  enabled: true
-
-  gateway:
-    health_check_interval_seconds: 30
-    task_timeout_seconds: 300
-    max_concurrent_tasks: 100
-
-  agents:
-    - id: "research-agent"
-      name: "Research Agent"
-      description: "Performs web research and summarization"
-      provider: "langgraph"
-      endpoint:
-        url: "http://localhost:8100"
-        auth:
-          type: "bearer"
-          token: \${LANGGRAPH_API_KEY}
-        timeout_seconds: 120
-      capabilities:
-        - name: "web_search"
-          description: "Search the web for information"
-        - name: "summarize"
-          description: "Summarize documents and content"
-
-    - id: "code-agent"
-      name: "Code Agent"
-      description: "Writes and reviews code"
-      provider: "vertex_ai"
-      endpoint:
-        url: "https://us-central1-aiplatform.googleapis.com"
-        auth:
-          type: "oauth2"
-          client_id: \${GOOGLE_CLIENT_ID}
-          client_secret: \${GOOGLE_CLIENT_SECRET}
-          token_url: "https://oauth2.googleapis.com/token"
-        timeout_seconds: 180
-      capabilities:
-        - name: "code_generation"
-          description: "Generate code from requirements"
-        - name: "code_review"
-          description: "Review and improve code"
-
-    - id: "data-agent"
-      name: "Data Analysis Agent"
-      description: "Analyzes data and creates visualizations"
-      provider: "bedrock"
-      endpoint:
-        url: "https://bedrock-runtime.us-east-1.amazonaws.com"
-        timeout_seconds: 240
-      capabilities:
-        - name: "data_analysis"
-          description: "Analyze datasets"
-        - name: "visualization"
-          description: "Create charts and graphs"
-`
+const DOCUMENT = read('examples/32-gateway.yaml')
 
 const ENV = {
   LANGGRAPH_API_KEY: 'k-123',
@@ -184,6 +129,43 @@ defaults: &endpoint { url: "https://one.test", timeout_seconds: 5 }
 ${withAgent({ endpoint: '*endpoint' })}`
     const { agents } = await loadGatewayConfig(text)
     expect(agents[0]?.endpoint).toEqual({ url: 'https://one.test', timeoutMs: 5_000 })
+  })
+
+  it('merges maps: their own keys win, then those of the first map', async () => {
+    const text = `defaults:
+  - &agent { provider: a2a, description: one, endpoint: &endpoint { url: "https://one.test", timeout_seconds: 5 } }
+  - &words { description: two, capabilities: [echo] }
+a2a:
+  agents:
+    - <<: [*agent, *words]
+      id: one
+      endpoint: { <<: *endpoint, timeout_seconds: 7 }
+    - { id: two, <<: *words, <<: }
+`
+    const [first] = (await loadGatewayConfig(text.replace('    - { id: two, <<: *words, <<: }\n', ''))).agents
+    expect(first).toEqual({
+      ...{ id: 'one', provider: 'a2a', description: 'one', capabilities: ['echo'] },
+      endpoint: { url: 'https://one.test', timeoutMs: 7_000 },
+    })
+    await expect(loadGatewayConfig(text)).rejects.toThrow('the key "<<" is there already')
+  })
+
+  it.each<[string, string, Record<string, string>, object | undefined]>([
+    ['langgraph', '{}', { AGENT_1_ASSISTANT_ID: 'graph' }, { assistantId: 'graph' }],
+    ['langgraph', '{ assistant_id: mine }', { AGENT_1_ASSISTANT_ID: 'graph' }, { assistantId: 'mine' }],
+    ['vertex_ai', '', { GOOGLE_CLOUD_PROJECT: 'p' }, { project: 'p' }],
+    ['vertex_ai', '', { GOOGLE_CLOUD_PROJECT: 'p', AGENT_1_PROJECT: 'q' }, { project: 'q' }],
+    ['vertex_ai', '{ resource: r }', { GOOGLE_CLOUD_PROJECT: 'p' }, { resource: 'r' }],
+    ['vertex_ai', '', { AGENT_1_RESOURCE: 'r', GOOGLE_CLOUD_PROJECT: 'p' }, { resource: 'r' }],
+    ['azure_ai', '', { AGENT_1_AGENT_NAME: 'n', AGENT_1_AGENT_VERSION: '' }, { agentName: 'n' }],
+    ['azure_ai', '{ api: threads }', { AGENT_1_ASSISTANT_ID: 'a' }, { api: 'threads', assistantId: 'a' }],
+    ['bedrock', '', { AGENT_1_AGENT_ID: 'A', AGENT_1_ALIAS_ID: 'B' }, { agentId: 'A', aliasId: 'B' }],
+    ['bedrock', '', { AGENT_1_RUNTIME_ARN: 'arn' }, { runtimeArn: 'arn' }],
+    ['bedrock', '{ runtime_arn: arn }', { AGENT_1_AGENT_ID: 'A' }, { runtimeArn: 'arn' }],
+    ['a2a', '', { AGENT_1_AGENT_ID: 'A' }, undefined],
+  ])('of an agent of %s with settings %s takes others from %j', async (provider, settings, env, expected) => {
+    const text = withAgent({ id: 'agent.1', provider, ...(settings !== '' && { settings }) })
+    expect((await loadGatewayConfig(text, { env })).agents[0]?.settings).toEqual(expected)
   })
 
   it('has aliases for the anchor of their name that stands last before them', async () => {

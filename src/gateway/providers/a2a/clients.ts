@@ -8,6 +8,7 @@ import type { Authenticator } from '../../../http/authenticator.js'
 import type { ClientOptions } from '../../../client/options.js'
 import { platformFetch } from '../../../runtime/fetch.js'
 import type { RegisteredAgent } from '../../registry/agent.js'
+import { authFor } from '../../registry/registration.js'
 import { recordingCredentials } from '../shared/credentials.js'
 import { signing, type ServiceOptions } from '../shared/service.js'
 
@@ -53,11 +54,9 @@ export class ClientCache {
 const SIGNED: Authenticator = { apply: () => undefined }
 
 /** Returns the client's options for this agent, with its own credentials or with `authorize` in their place. */
-export function toClientOptions(
-  { fetch: given = platformFetch, authorize, urlGuard, clock }: ServiceOptions,
-  agent: RegisteredAgent,
-): ClientOptions {
+export function toClientOptions(options: ServiceOptions, agent: RegisteredAgent): ClientOptions {
+  const { fetch: given = platformFetch, authorize, urlGuard, clock } = options
   const fetch = recordingCredentials(given, agent)
-  if (authorize === undefined) return { fetch, auth: agent.endpoint.auth, urlGuard, clock }
+  if (authorize === undefined) return { fetch, auth: authFor(agent, options), urlGuard, clock }
   return { fetch: signing(fetch, authorize, agent), auth: SIGNED, urlGuard, clock }
 }

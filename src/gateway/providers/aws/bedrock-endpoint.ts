@@ -29,6 +29,18 @@ export function regionOf({ endpoint }: RegisteredAgent, service: AwsService): st
   throw invalidParams('endpoint.url', `must be ${expected}: there are no such agents at ${hostname}`)
 }
 
+/**
+ * Returns the agent at the host that serves agents. The document of LiteLLM-RS has the URL of the models in its place, which
+ * serves no agents.
+ */
+export function atAgentHost(agent: RegisteredAgent): RegisteredAgent {
+  const { endpoint } = agent
+  const url = endpoint.url.replace(MODELS_HOST, '$1bedrock-agent-runtime$2')
+  return url === endpoint.url ? agent : { ...agent, endpoint: { ...endpoint, url } }
+}
+
+const MODELS_HOST = /^(https:\/\/)bedrock-runtime((?:-fips)?\.[a-z0-9-]+\.amazonaws\.com)/
+
 /** One session for all health checks, since each session costs. At least 33 characters. */
 export const HEALTH_SESSION = 'a2a-tasks-gateway-health-check-session'
 /** Session ids that the gateway generates. A conversation cannot choose one of them. */

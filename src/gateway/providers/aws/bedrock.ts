@@ -26,7 +26,7 @@ import {
   type InvokeAgentInput,
 } from './bedrock-client.js'
 import { toProviderError, updatesOf } from './bedrock-completion.js'
-import { reachability, regionOf, sessionIdOf } from './bedrock-endpoint.js'
+import { atAgentHost, reachability, regionOf, sessionIdOf } from './bedrock-endpoint.js'
 import { fold } from '../shared/fold.js'
 
 /** Options of {@link bedrock}. */
@@ -46,6 +46,8 @@ export interface BedrockOptions {
 }
 
 const NAME = 'bedrock'
+/** The alias that every agent has: its working draft. */
+const TEST_ALIAS = 'TSTALIASID'
 /** Session ids that the service accepts. */
 const SESSION_ID = /^[0-9a-zA-Z._:-]{2,100}$/
 /** Limit for the silence of a stream. */
@@ -56,7 +58,7 @@ const required = (what: string) => z.string(what).check(z.minLength(1, what))
 
 const SettingsSchema = object({
   agentId: required(`must be the id ${AGENT_KIND}`),
-  aliasId: required(`must be the id of an alias of the agent`),
+  aliasId: optional(nonEmptyString),
   /** Required when the URL does not contain it. */
   region: optional(nonEmptyString),
   memoryId: optional(nonEmptyString),
@@ -86,8 +88,9 @@ const HOW_TO_ANSWER =
 
 /**
  * Provider for agents of Amazon Bedrock. An agent's `endpoint.url` is
- * `https://bedrock-agent-runtime.<region>.amazonaws.com`. Its settings are `agentId`, `aliasId`, and optionally
- * `region`, `memoryId` and `streamFinalResponse`. An agent with `runtimeArn` in its settings is handled by
+ * `https://bedrock-agent-runtime.<region>.amazonaws.com`; of `bedrock-runtime`, which serves models, the provider uses the
+ * agents of the same region. Its settings are `agentId`, and optionally `aliasId` (default is `TSTALIASID`, the working
+ * draft), `region`, `memoryId` and `streamFinalResponse`. An agent with `runtimeArn` in its settings is handled by
  * {@link bedrockAgentCore}.
  *
  * A conversation is a session of the service. A run lasts as long as its request: it cannot be polled, and stops only
@@ -125,7 +128,8 @@ class InvokeAgent implements AgentProvider {
     this.#options = options
   }
 
-  checkAgent(agent: RegisteredAgent): void {
+  checkAgent(given: RegisteredAgent): void {
+    const agent = atAgentHost(given)
     const { region } = readSettings(agent)
     if (this.#options.client === undefined) requireRegion(agent, region)
   }
@@ -143,10 +147,11 @@ class InvokeAgent implements AgentProvider {
   }
 
   async *streamTask(
-    agent: RegisteredAgent,
+    given: RegisteredAgent,
     task: ProviderTask,
     { signal }: ProviderCall,
   ): AsyncGenerator<TaskUpdate, undefined> {
+    const agent = atAgentHost(given)
     const input = await toInput(agent, task)
     if (input === undefined) {
       // Nothing is sent, so the agent still waits for its results.
@@ -180,7 +185,8 @@ class InvokeAgent implements AgentProvider {
   }
 
   /** Tests whether the service is reachable. A test of the agent itself would start a run, which costs. */
-  async healthCheck(agent: RegisteredAgent, call: ProviderCall): Promise<AgentStatus> {
+  async healthCheck(given: RegisteredAgent, call: ProviderCall): Promise<AgentStatus> {
+    const agent = atAgentHost(given)
     readSettings(agent)
     const { fetch, clock } = this.#options
     return await reachability(new Service(NAME, agent, { fetch, clock }), call)
@@ -229,7 +235,7 @@ async function toInput(
   agent: RegisteredAgent,
   { contextId, owner, message, text, ref, previous }: ProviderTask,
 ): Promise<InvokeAgentInput | undefined> {
-  const { agentId, aliasId: agentAliasId, memoryId, streamFinalResponse } = readSettings(agent)
+  const { agentId, aliasId: agentAliasId = TEST_ALIAS, memoryId, streamFinalResponse } = readSettings(agent)
   const known = ref ?? previous
   const { sessionId, invocationId } =
     known === undefined ? { sessionId: await sessionIdOf({ contextId, owner }, SESSION_ID) } : readRef(known)

@@ -4,6 +4,7 @@
  * @module
  */
 import { boolean, nonEmptyString, object, oneOf, optional } from '../../../schemas/scalars.js'
+import { invalidParams } from '../../../core/errors.js'
 import type { RegisteredAgent } from '../../registry/agent.js'
 import type { AgentProvider } from '../../provider.js'
 import { requireServiceOptions, Service, type ServiceOptions } from '../shared/service.js'
@@ -36,9 +37,9 @@ const SettingsSchema = object({
  * Provider for agents of Azure AI Foundry. An agent's `endpoint.url` is that of its project:
  * `https://….services.ai.azure.com/api/projects/…`.
  *
- * - `settings.api: 'responses'` (default) needs `agentName`, and takes `agentVersion` (default is the latest). Tasks
- *   run in the background, where they can be polled and canceled, unless `background` is false. Set `agentEndpoint` for
- *   hosted agents, which have an endpoint each.
+ * - `settings.api: 'responses'` (default) takes `agentName` (default is the id of the agent) and `agentVersion` (default is
+ *   the latest). Tasks run in the background, where they can be polled and canceled, unless `background` is false. Set
+ *   `agentEndpoint` for hosted agents, which have an endpoint each.
  * - `settings.api: 'threads'` is for classic agents, with `assistantId` (or `agentId`). Microsoft retires them on
  *   2027-03-31.
  *
@@ -55,8 +56,11 @@ export function azureAI(options: AzureAIOptions = {}): AgentProvider {
   const authorize = entraAuthorize(options.credentials)
   const apiOf = (agent: RegisteredAgent): AzureResponses | AzureThreads => {
     const service = new Service('azure_ai', agent, options, authorize)
-    const { api, ...settings } = parseSettings(agent, SettingsSchema)
-    return api === 'threads' ? new AzureThreads(service, settings) : new AzureResponses(service, settings)
+    const { api, agentName, ...settings } = parseSettings(agent, SettingsSchema)
+    if (api === 'threads') return new AzureThreads(service, settings)
+    if (agentName === undefined && (settings.assistantId ?? settings.agentId) !== undefined)
+      throw invalidParams('settings.agentName', "is missing. For a classic agent set api to 'threads'")
+    return new AzureResponses(service, { ...settings, agentName: agentName ?? agent.id })
   }
   return {
     checkAgent: (agent) => void apiOf(agent),

@@ -15,7 +15,7 @@ import { answersOf, contentOf } from './responses-input.js'
 import { isTransient, ResponseSchema, toResponseUpdate } from './responses-output.js'
 
 export interface ResponsesSettings {
-  readonly agentName?: string
+  readonly agentName: string
   readonly agentVersion?: string
   readonly agentEndpoint?: boolean
   readonly background?: boolean
@@ -41,16 +41,11 @@ const DELTAS = ['response.output_text.delta', 'response.refusal.delta']
 
 export class AzureResponses {
   readonly #service: Service
-  readonly #settings: ResponsesSettings & { readonly agentName: string }
+  readonly #settings: ResponsesSettings
 
   constructor(service: Service, settings: ResponsesSettings) {
-    const { agentName } = settings
-    if (agentName === undefined) {
-      const reason = "is missing: the agent's name in its project. For a classic agent set api to 'threads'"
-      throw invalidParams('settings.agentName', reason)
-    }
     this.#service = service
-    this.#settings = { ...settings, agentName }
+    this.#settings = settings
   }
 
   async send(task: ProviderTask, call: ProviderCall): Promise<TaskUpdate> {

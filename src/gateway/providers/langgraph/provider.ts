@@ -19,8 +19,8 @@ const STRATEGIES = [
 
 /**
  * Provider for LangGraph servers: LangSmith Deployment, or your own server. An agent's `endpoint.url` is the root
- * of the server, and `settings.assistantId` is the id of an assistant or the name of a graph. For an API key, set
- * `endpoint.auth` with the header `x-api-key`; other credentials are sent as well.
+ * of the server, and `settings.assistantId` is the id of an assistant or the name of a graph; by default, the id of the agent.
+ * For an API key, set `endpoint.auth` with the header `x-api-key`; other credentials are sent as well.
  *
  * A conversation is a thread, a task is one run in it, and an interrupt is a question: the graph continues with the
  * text or the data of the answer. `metadata.tags` of the message become tags of the run.

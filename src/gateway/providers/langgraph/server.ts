@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { A2AError, invalidParams, taskNotFound } from '../../../core/errors.js'
+import { A2AError, taskNotFound } from '../../../core/errors.js'
 import type { JsonObject, JsonValue } from '../../../core/json-types.js'
 import { nonEmptyString, object, optional, string } from '../../../schemas/scalars.js'
 import { check } from '../../../wire/check.js'
@@ -48,7 +48,7 @@ export class LangGraphServer implements AgentProvider {
   }
 
   checkAgent(agent: RegisteredAgent): void {
-    assistantOf(agent)
+    parseSettings(agent, SettingsSchema)
   }
 
   async sendTask(agent: RegisteredAgent, task: ProviderTask, call: ProviderCall): Promise<TaskUpdate> {
@@ -174,12 +174,10 @@ export class LangGraphServer implements AgentProvider {
   }
 }
 
+/** Without a setting, the graph has the name of the agent. */
 function assistantOf(agent: RegisteredAgent): string {
   const { assistantId = '' } = parseSettings(agent, SettingsSchema)
-  if (assistantId !== '') return assistantId
-  const reason =
-    'is missing: set the id of an assistant, or the name of a graph (POST /assistants/search lists them)'
-  throw invalidParams('settings.assistantId', reason)
+  return assistantId === '' ? agent.id : assistantId
 }
 
 async function createThread(service: Service, task: ProviderTask, call: ProviderCall): Promise<string> {

@@ -27,6 +27,7 @@ import { parseJson } from '../../../http/json.js'
 import { A2AError } from '../../../core/errors.js'
 import { compact } from '../../../runtime/compact.js'
 import type { RegisteredAgent } from '../../registry/agent.js'
+import { authFor } from '../../registry/registration.js'
 import { recordingCredentials, redactCredentials } from './credentials.js'
 import type { ProviderCall } from '../../provider.js'
 
@@ -113,7 +114,7 @@ export class Service {
   constructor(provider: string, agent: RegisteredAgent, options: ServiceOptions, fallback?: Authorize) {
     const { authorize, urlGuard, clock } = options
     const fetch = recordingCredentials(options.fetch ?? platformFetch, agent)
-    const auth: Authenticator | undefined = authorize === undefined ? agent.endpoint.auth : undefined
+    const auth: Authenticator | undefined = authorize === undefined ? authFor(agent, options) : undefined
     const settings = toHttpSettings({ fetch, auth, urlGuard, clock }, MAX_BYTES)
     const sign = authorize ?? (auth === undefined ? fallback : undefined)
     this.#provider = provider

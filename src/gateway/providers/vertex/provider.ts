@@ -52,12 +52,11 @@ const SettingsSchema = object({
   userId: optional(nonEmptyString),
   streaming: optional(boolean),
 })
-type Settings = z.infer<typeof SettingsSchema>
 
 /**
  * Provider for agents of Vertex AI Agent Engine. An agent's `endpoint.url` is that of the API, such as
- * `https://us-central1-aiplatform.googleapis.com`. Its settings identify the engine: `project`, `location` and
- * `engineId`, or all in one as `resource`.
+ * `https://us-central1-aiplatform.googleapis.com`. Its settings identify the engine: `project`, `engineId` and `location`,
+ * by default that of the URL; or all in one as `resource`.
  *
  * `settings.protocol` is the protocol of the engine:
  *
@@ -68,8 +67,8 @@ type Settings = z.infer<typeof SettingsSchema>
  * - `'a2a'` is for A2A agents. Set `streaming` to false if the agent has no streams.
  *
  * Tasks of `'adk'` and `'query'` cannot be polled, and canceling ends the request; those of `'a2a'` can be polled and
- * canceled. `profile: 'litellm-rs'` calls `agents/{engineId}:run`, as in the LiteLLM-RS document; no service of Google
- * has this path.
+ * canceled. `profile: 'litellm-rs'` calls `agents/{engineId}:run`, as in the LiteLLM-RS document, where `engineId` is the
+ * id of the agent; no service of Google has this path.
  *
  * Calls reject with `INVALID_PARAMS` for settings that are missing or wrong.
  *
@@ -87,15 +86,13 @@ export function vertexAI(options: VertexAIOptions = {}): AgentProvider {
   const engine: Pick<AgentProvider, 'sendTask' | 'getTask' | 'cancelTask' | 'streamTask'> = {
     async sendTask(agent, task, call) {
       const settings = parseSettings(agent, SettingsSchema)
-      if (settings.profile !== undefined)
-        return await runLiteLlm(serviceOf(agent), pathOf(settings), task, call)
-      return await engineOf(serviceOf(agent), settings).send(task, call)
+      if (settings.profile !== undefined) return await runLiteLlm(serviceOf(agent), pathOf(agent), task, call)
+      return await engineOf(serviceOf(agent), agent).send(task, call)
     },
     async *streamTask(agent, task, call) {
       const settings = parseSettings(agent, SettingsSchema)
-      if (settings.profile !== undefined)
-        yield await runLiteLlm(serviceOf(agent), pathOf(settings), task, call)
-      else yield* engineOf(serviceOf(agent), settings).stream(task, call)
+      if (settings.profile !== undefined) yield await runLiteLlm(serviceOf(agent), pathOf(agent), task, call)
+      else yield* engineOf(serviceOf(agent), agent).stream(task, call)
     },
     getTask: () => Promise.reject(unsupported('getTask')),
     cancelTask: () => Promise.reject(unsupported('cancelTask')),
@@ -105,7 +102,7 @@ export function vertexAI(options: VertexAIOptions = {}): AgentProvider {
     return protocol === 'a2a' && profile === undefined ? a2a : engine
   }
   return {
-    checkAgent: (agent) => void pathOf(parseSettings(agent, SettingsSchema)),
+    checkAgent: (agent) => void pathOf(agent),
     sendTask: async (agent, task, call) => await providerOf(agent).sendTask(agent, task, call),
     getTask: (agent, ref, call) =>
       rejectUnknownTask(ref, async () => await providerOf(agent).getTask(agent, ref, call)),
@@ -115,7 +112,7 @@ export function vertexAI(options: VertexAIOptions = {}): AgentProvider {
       yield* providerOf(agent).streamTask(agent, task, call)
     },
     async healthCheck(agent, call) {
-      const path = pathOf(parseSettings(agent, SettingsSchema))
+      const path = pathOf(agent)
       return await healthOfRequest(serviceOf(agent), { method: 'GET', path }, call)
     },
   }
@@ -123,9 +120,9 @@ export function vertexAI(options: VertexAIOptions = {}): AgentProvider {
 
 const NAME = 'vertex_ai'
 
-function engineOf(service: Service, settings: Settings): VertexEngine {
-  const { classMethod, userId, protocol } = settings
-  return new VertexEngine(service, pathOf(settings), {
+function engineOf(service: Service, agent: RegisteredAgent): VertexEngine {
+  const { classMethod, userId, protocol } = parseSettings(agent, SettingsSchema)
+  return new VertexEngine(service, pathOf(agent), {
     protocol: protocol === 'query' ? 'query' : 'adk',
     ...(classMethod !== undefined && { classMethod }),
     ...(userId !== undefined && { userId }),
@@ -133,8 +130,13 @@ function engineOf(service: Service, settings: Settings): VertexEngine {
 }
 
 /** @throws {A2AError} `INVALID_PARAMS` when the settings do not identify the engine. */
-function pathOf({ resource, project, location, engineId, profile }: Settings, version = 'v1'): string {
+function pathOf(agent: RegisteredAgent, version = 'v1'): string {
+  const settings = parseSettings(agent, SettingsSchema)
+  const { resource, project, profile } = settings
   if (resource !== undefined && profile === undefined) return `/${version}/${resource}`
+  const location = settings.location ?? LOCATION.exec(agent.endpoint.url)?.[1]
+  // In the document, the id of the agent is the id at the service.
+  const engineId = settings.engineId ?? (profile === undefined ? undefined : agent.id)
   for (const [name, value] of Object.entries({ project, location, engineId })) {
     if (value === undefined) throw invalidParams(`settings.${name}`, 'is missing: it selects the engine')
   }
@@ -142,6 +144,9 @@ function pathOf({ resource, project, location, engineId, profile }: Settings, ve
   const parts = ['projects', project, 'locations', location, kind, engineId]
   return `/${version}/${parts.map((part) => encodeURIComponent(part ?? '')).join('/')}`
 }
+
+/** The location in the URL of a regional API. */
+const LOCATION = /^https:\/\/([a-z]+-[a-z]+\d+)-aiplatform\.googleapis\.com(?:[/:]|$)/
 
 /**
  * Returns the card of an agent with A2A 0.3 over HTTP+JSON, which is what Agent Engine serves. The agent's own card is
@@ -155,7 +160,7 @@ function cardOf(agent: RegisteredAgent): object {
     name,
     description,
     version: '1.0.0',
-    url: `${endpoint.url.replace(/\/$/, '')}${pathOf(settings, 'v1beta1')}/a2a`,
+    url: `${endpoint.url.replace(/\/$/, '')}${pathOf(agent, 'v1beta1')}/a2a`,
     preferredTransport: 'HTTP+JSON',
     capabilities: { streaming: settings.streaming ?? true },
     defaultInputModes: ['text/plain'],

@@ -291,8 +291,35 @@ describe('an agent that is not set up right', () => {
   const refusal = (given: RegisteredAgent, task = asked('Hi')) =>
     fault(official().provider.sendTask(given, task, calling()))
 
-  it('has an error with the right host, because the document names that of the models', async () => {
-    const error = await refusal(agentAt('https://bedrock-runtime.us-east-1.amazonaws.com'))
+  it('is at the host of the agents where the URL is that of the models, as in the document', async () => {
+    const urls: string[] = []
+    const { provider } = official()
+    const own = bedrock({
+      client: ({ endpoint }) => {
+        urls.push(endpoint.url)
+        throw new Error('Enough')
+      },
+      fetch: (url) => {
+        urls.push(url)
+        return Promise.resolve(new Response())
+      },
+    })
+    for (const host of ['bedrock-runtime.us-east-1', 'bedrock-runtime-fips.us-gov-west-1']) {
+      const agent = agentAt(`https://${host}.amazonaws.com/`, { settings: SETTINGS })
+      expect(() => provider.checkAgent?.(agent)).not.toThrow()
+      await fault(own.sendTask(agent, asked('Hi'), calling()))
+      expect(await own.healthCheck(agent, calling())).toBe('online')
+    }
+    expect(urls).toEqual([
+      'https://bedrock-agent-runtime.us-east-1.amazonaws.com/',
+      'https://bedrock-agent-runtime.us-east-1.amazonaws.com/',
+      'https://bedrock-agent-runtime-fips.us-gov-west-1.amazonaws.com/',
+      'https://bedrock-agent-runtime-fips.us-gov-west-1.amazonaws.com/',
+    ])
+  })
+
+  it('has an error with the right host', async () => {
+    const error = await refusal(agentAt('https://bedrock.us-east-1.amazonaws.com'))
     expect(error).toMatchObject({ code: 'INVALID_PARAMS', data: { path: 'endpoint.url' } })
     expect(error.message).toContain('must be https://bedrock-agent-runtime.us-east-1.amazonaws.com')
   })
@@ -305,7 +332,7 @@ describe('an agent that is not set up right', () => {
 
   it.each([
     ['settings.agentId', { settings: {} }],
-    ['settings.aliasId', { settings: { agentId: 'AGENT1' } }],
+    ['settings.aliasId', { settings: { agentId: 'AGENT1', aliasId: '' } }],
     ['settings.memoryId', { settings: { ...SETTINGS, memoryId: 1 } }],
     ['settings.alias', { settings: { ...SETTINGS, alias: 'ALIAS1' } }],
   ])('has an error for %s, even before a task', async (path, more) => {

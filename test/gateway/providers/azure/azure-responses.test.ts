@@ -311,7 +311,7 @@ describe('the health of an agent of Azure AI Foundry', () => {
 
 describe('the settings of an agent of Azure AI Foundry', () => {
   it.each([
-    [{ agentName: undefined }, 'settings.agentName'],
+    [{ agentName: undefined, assistantId: 'asst_1' }, 'settings.agentName'],
     [{ api: 'threads' }, 'settings.assistantId'],
     [{ api: 'v2' }, 'settings.api'],
     [{ background: 'yes' }, 'settings.background'],
@@ -327,6 +327,11 @@ describe('the settings of an agent of Azure AI Foundry', () => {
       data: { path },
     })
     expect(() => provider.checkAgent?.(bare)).toThrow(new RegExp(`^${path} `))
+  })
+
+  it('need no name: it is the id of the agent', async () => {
+    await provider.sendTask({ ...at(), id: 'support', settings: {} }, asked('hello'), calling())
+    expect(posted('/responses')?.body).toMatchObject({ agent_reference: { name: 'support' } })
   })
 
   it('are right before a task, or the agent is not asked', () => {

@@ -283,7 +283,6 @@ describe('a message', () => {
   })
 
   it.each([
-    [{}, 'settings.assistantId'],
     [{ assistantId: 7 }, 'settings.assistantId'],
     [{ asistantId: 'agent' }, 'settings.asistantId'],
   ])('to an agent with the settings %j is refused before', (settings, path) => {
@@ -294,20 +293,16 @@ describe('a message', () => {
     const agent = lgAgent('http://127.0.0.1:1', { settings })
     expect(() => langGraph().checkAgent?.(agent)).toThrow(refused)
     const rs = langGraph({ profile: 'litellm-rs' })
-    if (Object.keys(settings).length > 0) expect(() => rs.checkAgent?.(agent)).toThrow(refused)
-    expect(() => rs.checkAgent?.({ ...agent, settings: {} })).not.toThrow()
-    expect(() => langGraph().checkAgent?.({ ...agent, settings: { assistantId: 'agent' } })).not.toThrow()
+    expect(() => rs.checkAgent?.(agent)).toThrow(refused)
+    for (const valid of [{}, { assistantId: 'agent' }])
+      for (const provider of [rs, langGraph()])
+        expect(() => provider.checkAgent?.({ ...agent, settings: valid })).not.toThrow()
   })
 
-  it('to an agent without an assistant is refused, with a word of what to do', async () => {
+  it('to an agent without an assistant goes to the graph with its id', async () => {
     const { stub, provider } = await start(answers)
-    const agent = lgAgent(stub.url, { settings: {} })
-    await expect(provider.sendTask(agent, lgTask('hi'), call)).rejects.toMatchObject({
-      code: 'INVALID_PARAMS',
-      message: expect.stringContaining('POST /assistants/search') as string,
-      data: { path: 'settings.assistantId' },
-    })
-    expect(stub.requests).toEqual([])
+    await provider.sendTask(lgAgent(stub.url, { id: 'research-agent', settings: {} }), lgTask('hi'), call)
+    expect(bodyOf(stub, '/threads/t/runs')).toMatchObject({ assistant_id: 'research-agent' })
   })
 
   it.each([

@@ -1,6 +1,7 @@
 import { bearerAuth } from 'a2a-tasks/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ProviderTask } from '../../../../src/gateway/provider.js'
+import type { Fetch } from '../../../../src/runtime/fetch.js'
 import { vertexAI } from '../../../../src/gateway/providers/vertex/provider.js'
 import { DISCONNECT } from '../../../services/stub-server.js'
 import {
@@ -267,8 +268,9 @@ describe('the agent of the LiteLLM-RS document', () => {
         response.end(seen.length === 2 ? '{"reply":"Hi"}' : '')
       })
     })
-    const settings = { profile: 'litellm-rs', project: 'p', location: 'l', engineId: 'research' }
-    const agent = agentAt(url, { settings })
+    // The id of the agent is that of the engine.
+    const settings = { profile: 'litellm-rs', project: 'p', location: 'l' }
+    const agent = agentAt(url, { settings, id: 'research' })
     const message = { ...asked('hello').message, metadata: { lang: 'en' } }
     const own = { ...agent, endpoint: { ...agent.endpoint, auth: bearerAuth('x') } }
     expect(await provider.sendTask(own, asked('hello', { message }), calling())).toEqual({
@@ -305,6 +307,30 @@ describe('the health of an agent on Agent Engine', () => {
 })
 
 describe('the settings of an agent on Agent Engine', () => {
+  it.each([
+    ['https://us-central1-aiplatform.googleapis.com', {}, 'us-central1'],
+    ['https://europe-west10-aiplatform.googleapis.com/', {}, 'europe-west10'],
+    ['https://us-central1-aiplatform.googleapis.com', { location: 'eu' }, 'eu'],
+    ['https://us-central1-aiplatform.googleapis.com.evil.test', {}, undefined],
+    ['https://aiplatform.googleapis.com', {}, undefined],
+  ])('have the location of the URL %s with %j: %s', async (url, given, location) => {
+    const urls: string[] = []
+    const fetch: Fetch = (target) => {
+      urls.push(target)
+      return Promise.resolve(Response.json({}))
+    }
+    const own = vertexAI({ fetch, authorize: () => undefined })
+    const agent = agentAt(url, { settings: { project: 'p', engineId: '42', ...given } })
+    if (location === undefined) {
+      expect(() => own.checkAgent?.(agent)).toThrow(/^settings.location is missing/)
+      return
+    }
+    await own.healthCheck(agent, calling())
+    expect(urls).toEqual([
+      `${url.replace(/\/$/, '')}/v1/projects/p/locations/${location}/reasoningEngines/42`,
+    ])
+  })
+
   const [, project = '', , location = '', , engineId = ''] =
     'projects/project/locations/us-central1/reasoningEngines/42'.split('/')
 
@@ -315,6 +341,7 @@ describe('the settings of an agent on Agent Engine', () => {
 
   it.each([
     [{}, 'settings.project'],
+    [{ project, engineId }, 'settings.location'],
     [{ project, location }, 'settings.engineId'],
     [{ resource: 'projects/p/agents/1' }, 'settings.resource'],
     [{ project, location, engineId, protocol: 'grpc' }, 'settings.protocol'],
