@@ -55,8 +55,14 @@ function constantCalls(file: ts.SourceFile): number[] {
   return [...starts].sort((a, b) => b - a)
 }
 
+const DECLARATIONS = 'node_modules/.cache/a2a-tasks-declarations'
+
+function entriesIn(folder: string, extension: string): Record<string, string> {
+  return Object.fromEntries(ENTRIES.map((name) => [name, `${folder}/${name}${extension}`]))
+}
+
 export default defineConfig(({ outDir = 'dist', dts }) => ({
-  entry: Object.fromEntries(ENTRIES.map((name) => [name, `src/${name}.ts`])),
+  entry: entriesIn('src', '.ts'),
   // `mergeChunks` makes the CommonJS modules from the ES modules. Only the declarations of both come from here.
   format: dts === false ? ['esm'] : ['esm', 'cjs'],
   platform: 'neutral',
@@ -66,15 +72,15 @@ export default defineConfig(({ outDir = 'dist', dts }) => ({
   // Some Workers know Node's modules by no other name.
   removeNodeProtocol: false,
   external: [/^node:/],
-  // uuid is published as ESM only, which `require` cannot load before Node 20.19.
   // eventemitter3 is CommonJS: importing it starts Node's other loader, 7 of 17 ms. It stays a dependency for its types.
   // zod is many files, most of them languages: importing it loads all for the few that schemas use. It stays one, too.
   // The others are small, and one of them CommonJS.
   noExternal: ['uuid', 'eventemitter3', 'zod', 'eventsource-parser', 'ipaddr.js'],
   esbuildPlugins: [pureConstants, sharedPage],
   plugins: [pureCommonJs],
-  // tsup sets `baseUrl`, which TypeScript 6 has deprecated.
-  dts: { compilerOptions: { ignoreDeprecations: '6.0' } },
+  // From the declarations that `tsc` has written, one for each source: to make these here takes five times as long. tsup sets
+  // `baseUrl`, which TypeScript 6 has deprecated.
+  dts: { entry: entriesIn(DECLARATIONS, '.d.ts'), compilerOptions: { ignoreDeprecations: '6.0' } },
   metafile: true,
   async onSuccess() {
     await mergeChunks(outDir, ENTRIES)

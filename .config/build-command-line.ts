@@ -1,5 +1,5 @@
 /**
- * Third step of the build: the program `a2a-tasks`, as ES modules for Node, small rather than to be read.
+ * Third step of the build: the program `a2a-tasks`, as ES modules for Node.
  *
  * It imports the entries of the package by their names, as programs of users do, and no entry imports it. Each command is a
  * file that is loaded when it is used.
@@ -20,7 +20,6 @@ export async function buildCommandLine(folder: string): Promise<void> {
     format: 'esm',
     platform: 'node',
     target: 'node20',
-    minify: true,
     legalComments: 'none',
     logLevel: 'warning',
   })

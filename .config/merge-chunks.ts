@@ -6,8 +6,7 @@
  */
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { basename, join, relative } from 'node:path/posix'
-import { rollup, type OutputOptions, type OutputPlugin } from 'rollup'
-import { minify, type MinifyOptions } from 'terser'
+import { rollup, type OutputOptions } from 'rollup'
 
 /** The part of esbuild's metafile that is read here. */
 interface Metafile {
@@ -27,8 +26,6 @@ const LAYERS = 'runtime core http schemas wire agent-card durable client server 
 const BASE = 'base'
 const SHARED_FILES: Readonly<Record<string, string>> = { core: BASE, 'agent-card': 'wire' }
 
-const NAMES = { keep_fnames: true, keep_classnames: true }
-
 /** Replaces what esbuild wrote into `folder` by the same code in fewer files, as ES modules and as CommonJS. */
 export async function mergeChunks(folder: string, entries: readonly string[]): Promise<void> {
   const metafile = JSON.parse(await readFile(join(folder, 'metafile-esm.json'), 'utf8')) as Metafile
@@ -41,54 +38,15 @@ export async function mergeChunks(folder: string, entries: readonly string[]): P
   const options: OutputOptions = {
     dir: folder,
     hoistTransitiveImports: false,
+    minifyInternalExports: false,
     manualChunks: (id) => groups.get(relative('.', id)),
   }
   const written = await readdir(folder, { recursive: true })
   const stale = written.filter((file) => /\.c?js$|^metafile/.test(file))
   await Promise.all(stale.map((file) => rm(join(folder, file))))
-  const modules: OutputOptions = { format: 'es', minifyInternalExports: false, plugins: [readable] }
-  const commonJs: OutputOptions = {
-    format: 'cjs',
-    exports: 'named',
-    minifyInternalExports: true,
-    plugins: [short],
-  }
-  await bundle.write({ ...options, ...modules, ...namesOf('js') })
-  await bundle.write({ ...options, ...commonJs, ...namesOf('cjs') })
+  await bundle.write({ ...options, format: 'es', ...namesOf('js') })
+  await bundle.write({ ...options, format: 'cjs', exports: 'named', ...namesOf('cjs') })
   await bundle.close()
-}
-
-/**
- * For users' bundlers and stack traces: functions stay, with their names and those of classes, and so do the marks of pure
- * calls. Bundles of users are smaller where functions are not copied to their callers.
- */
-const readable = minified({
-  module: true,
-  compress: { ...NAMES, passes: 2, inline: false, reduce_funcs: false },
-  mangle: NAMES,
-  format: { comments: false, max_line_len: 500, preserve_annotations: true },
-})
-
-const short = minified({
-  toplevel: true,
-  keep_classnames: /Error$/,
-  compress: { passes: 2 },
-  format: { comments: false },
-})
-
-function minified(options: MinifyOptions): OutputPlugin {
-  return {
-    name: 'minified',
-    renderChunk: async (code) => (await minify(withClassNames(code), options)).code ?? code,
-  }
-}
-
-/**
- * Node prints the class of an error that nobody catches. esbuild writes `var Name = class`, whose name is lost when the
- * variable is renamed.
- */
-function withClassNames(code: string): string {
-  return code.replace(/^(var (\w+) = class)(?= extends\b| \{)/gm, '$1 $2')
 }
 
 function namesOf(extension: string): Pick<OutputOptions, 'entryFileNames' | 'chunkFileNames'> {

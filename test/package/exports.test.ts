@@ -41,7 +41,7 @@ describe('package.json', () => {
     expect(MANIFEST.exports['./package.json']).toBe('./package.json')
   })
 
-  it('depends on eventemitter3, yaml and zod: uuid is built in, since `require` cannot load it before Node 20.19', () => {
+  it('depends on eventemitter3, yaml and zod: uuid is built in', () => {
     expect(Object.keys(MANIFEST.dependencies)).toEqual(['eventemitter3', 'yaml', 'zod'])
   })
 })

@@ -44,7 +44,7 @@ function manifest(project: Project): Manifest {
     private: true,
     type: 'module',
     // From 22.18 on, Node runs TypeScript.
-    engines: { node: isTypeScript && !hasLoader ? '>=22.18' : '>=20' },
+    engines: { node: isTypeScript && !hasLoader ? '>=22.18' : '>=20.19' },
     scripts: scriptsOf(project),
     dependencies: { 'a2a-tasks': version },
     ...(isTypeScript && {
