@@ -135,23 +135,30 @@ export function differenceOf(
 ): string | undefined {
   const fields = repeated.contextId === undefined ? FIELDS : [...FIELDS, 'contextId' as const]
   for (const field of fields) {
-    const path = differenceAt(`message.${field}`, first[field], repeated[field])
-    if (path !== undefined) return path
+    const found = differenceAt(first[field], repeated[field])
+    if (found !== undefined) return `message.${field}${found}`
   }
   return undefined
 }
 
-function differenceAt(path: string, first: unknown, second: unknown): string | undefined {
+/** The path is made while unwinding, so that equal values pay nothing for it. */
+function differenceAt(first: unknown, second: unknown): string | undefined {
   if (first === second) return undefined
-  const [isList, isObject] = [
-    Array.isArray(first) && Array.isArray(second),
-    isRecord(first) && isRecord(second),
+  if (Array.isArray(first) && Array.isArray(second)) {
+    for (let index = 0; index < Math.max(first.length, second.length); index += 1) {
+      const found = differenceAt(first[index], second[index])
+      if (found !== undefined) return `[${index}]${found}`
+    }
+    return undefined
+  }
+  if (!isRecord(first) || !isRecord(second)) return ''
+  const [known, others] = [
+    Object.keys(first),
+    Object.keys(second).filter((key) => !Object.hasOwn(first, key)),
   ]
-  if (!isList && !isObject) return path
-  const [a, b] = [new Map(Object.entries(first as object)), new Map(Object.entries(second as object))]
-  for (const key of new Set([...a.keys(), ...b.keys()])) {
-    const found = differenceAt(isList ? `${path}[${key}]` : `${path}.${key}`, a.get(key), b.get(key))
-    if (found !== undefined) return found
+  for (const key of [...known, ...others]) {
+    const found = differenceAt(first[key], Object.hasOwn(second, key) ? second[key] : undefined)
+    if (found !== undefined) return `.${key}${found}`
   }
   return undefined
 }

@@ -16,7 +16,7 @@ export type Content = DeepReadonly<Artifact> | undefined
 /** Writes of one step, or of other code, that came one after the other. */
 interface Written {
   readonly holder: Pick<Task, 'artifacts'>
-  readonly append: boolean
+  append: boolean
   /** Absent for other code, and for a step that is over. */
   step: string | undefined
   readonly generation: number
@@ -25,9 +25,19 @@ interface Written {
 
 interface Tracked {
   readonly base: Content
-  readonly written: Written[]
+  written: Written[]
+  /** How many of them are of steps that are open. */
+  open: number
+  /** How many there were after writes were last joined. */
+  joined: number
   /** Whether the task still shows what was undone. */
   isStale: boolean
+}
+
+/** What one step has written to one artifact. */
+interface Own {
+  readonly tracked: Tracked
+  readonly written: Written[]
 }
 
 /** A write to make, as `appendArtifact` takes it. */
@@ -42,12 +52,14 @@ export interface PlannedWrite {
  */
 export class ArtifactLedger {
   readonly #tracked = new Map<string, Tracked>()
+  /** The writes of each step that is open, by artifact. Thousands of steps may write to one. Empty for a log. */
+  readonly #own = new Map<string, Map<string, Own>>()
   /** For a log, all of whose writes are tracked: the steps that are over. */
   readonly #over: ReadonlySet<string> | undefined
 
   /** @param stale - Artifacts that show what was undone, by id: what is left of them. */
   constructor(stale: ReadonlyMap<string, Content> = new Map(), over?: ReadonlySet<string>) {
-    for (const [id, base] of stale) this.#tracked.set(id, { base, written: [], isStale: true })
+    for (const [id, base] of stale) this.#tracked.set(id, { ...trackedFrom(base), isStale: true })
     this.#over = over
   }
 
@@ -73,30 +85,50 @@ export class ArtifactLedger {
     }
     const known = restored === false ? undefined : this.#tracked.get(artifactId)
     const base = restored === false ? undefined : before
-    const tracked = known ?? { base, written: [], isStale: false }
+    const tracked = known ?? trackedFrom(base)
     this.#tracked.set(artifactId, tracked)
     const last = tracked.written.at(-1)
-    if (append && step !== undefined && last?.step === step && !last.isUndone) {
-      applyArtifact(last.holder, { artifact, append })
+    const isLog = this.#over !== undefined
+    const mayJoin = !isLog || (append && step !== undefined)
+    if (last !== undefined && last.step === step && !last.isUndone && mayJoin) {
+      join(last, { artifact, append })
     } else {
       const holder = { artifacts: [ownArtifact(artifact)] }
-      tracked.written.push({ holder, append, step, generation, isUndone: false })
+      const written = { holder, append, step, generation, isUndone: false }
+      tracked.written.push(written)
+      if (!isLog && step !== undefined) this.#ownOf(step, artifactId, tracked).push(written)
     }
     this.#forgetIfSettled(artifactId, tracked)
   }
 
-  /** Undoes the writes of a step, or those that the function names. */
-  undo(
-    of: string | ((written: { readonly step: string | undefined; readonly generation: number }) => boolean),
+  #ownOf(step: string, artifactId: string, tracked: Tracked): Written[] {
+    tracked.open += 1
+    const byArtifact = this.#own.get(step) ?? new Map<string, Own>()
+    this.#own.set(step, byArtifact)
+    const known = byArtifact.get(artifactId)
+    // The artifact was set back since.
+    const own = known?.tracked === tracked ? known : { tracked, written: [] }
+    byArtifact.set(artifactId, own)
+    return own.written
+  }
+
+  /** What the step has written, by artifact. */
+  *#ofStep(step: string): Generator<readonly [artifactId: string, own: Own]> {
+    for (const [artifactId, own] of this.#own.get(step) ?? [])
+      if (this.#tracked.get(artifactId) === own.tracked) yield [artifactId, own]
+  }
+
+  /** Undoes the writes of a step. */
+  undo(step: string): void {
+    for (const [, { tracked, written }] of this.#ofStep(step)) for (const each of written) undo(tracked, each)
+  }
+
+  /** Undoes the writes of a log that the function names. */
+  undoAll(
+    isMeant: (written: { readonly step: string | undefined; readonly generation: number }) => boolean,
   ): void {
-    const isMeant = typeof of === 'string' ? ({ step }: Written) => step === of : of
-    for (const tracked of this.#tracked.values()) {
-      for (const written of tracked.written) {
-        if (written.isUndone || !isMeant(written)) continue
-        written.isUndone = true
-        tracked.isStale = true
-      }
-    }
+    for (const tracked of this.#tracked.values())
+      for (const written of tracked.written) if (isMeant(written)) undo(tracked, written)
   }
 
   /**
@@ -106,8 +138,7 @@ export class ArtifactLedger {
    */
   settle(step: string): readonly string[] {
     const stale: string[] = []
-    for (const [artifactId, tracked] of this.#tracked) {
-      const own = tracked.written.filter((written) => written.step === step)
+    for (const [artifactId, { tracked, written: own }] of this.#ofStep(step)) {
       const isStale = own.some(({ isUndone }) => isUndone)
       const hasRest = isStale && contentOf(tracked) !== undefined
       if (hasRest) stale.push(artifactId)
@@ -116,9 +147,12 @@ export class ArtifactLedger {
         // Nothing removes an artifact.
         if (!hasRest) written.isUndone = false
       }
+      tracked.open -= own.length
       if (isStale && !hasRest) tracked.isStale = tracked.written.some(({ isUndone }) => isUndone)
       this.#forgetIfSettled(artifactId, tracked)
+      joinSettled(tracked)
     }
+    this.#own.delete(step)
     return stale
   }
 
@@ -150,7 +184,7 @@ export class ArtifactLedger {
   #setBack(artifactId: string, artifact: DeepReadonly<Artifact>): void {
     const tracked = this.#tracked.get(artifactId)
     const left = tracked && this.#leftOf(tracked, artifact)
-    this.#tracked.set(artifactId, left ?? { base: artifact, written: [], isStale: false })
+    this.#tracked.set(artifactId, left ?? trackedFrom(artifact))
   }
 
   /**
@@ -164,13 +198,54 @@ export class ArtifactLedger {
     const sizes = sizesOf(base, left)
     const size = jsonSize(artifact)
     const count = sizes.findLastIndex((each) => each <= size)
-    return sizes[count] === size ? { base, written: left.slice(0, count), isStale: false } : undefined
+    return sizes[count] === size ? { ...trackedFrom(base), written: left.slice(0, count) } : undefined
   }
 
-  #forgetIfSettled(artifactId: string, { written, isStale }: Tracked): void {
-    if (this.#over !== undefined || isStale || written.some(({ step }) => step !== undefined)) return
-    this.#tracked.delete(artifactId)
+  #forgetIfSettled(artifactId: string, { open, isStale }: Tracked): void {
+    if (this.#over === undefined && !isStale && open === 0) this.#tracked.delete(artifactId)
   }
+}
+
+function trackedFrom(base: Content): Tracked {
+  return { base, written: [], open: 0, joined: 0, isStale: false }
+}
+
+function undo(tracked: Tracked, written: Written): void {
+  if (written.isUndone) return
+  written.isUndone = true
+  tracked.isStale = true
+}
+
+/** Makes a write and the one after it one. */
+function join(written: Written, next: Pick<ArtifactChanged, 'artifact' | 'append'>): void {
+  applyArtifact(written.holder, next)
+  if (!next.append) written.append = false
+}
+
+/** So many more writes than before are worth a look at all of them. */
+const JOIN_EVERY = 64
+
+/** Joins neighbours that nothing undoes any more: otherwise they take memory until all steps are over that write to it. */
+function joinSettled(tracked: Tracked): void {
+  if (tracked.written.length < 2 * tracked.joined + JOIN_EVERY) return
+  const joined: Written[] = []
+  for (const written of tracked.written) {
+    const last = joined.at(-1)
+    const {
+      holder: {
+        artifacts: [artifact],
+      },
+      append,
+    } = written
+    if (last !== undefined && isSettled(last) && isSettled(written) && artifact !== undefined)
+      join(last, { artifact, append })
+    else joined.push(written)
+  }
+  Object.assign(tracked, { written: joined, joined: joined.length })
+}
+
+function isSettled({ step, isUndone }: Written): boolean {
+  return step === undefined && !isUndone
 }
 
 function contentOf({ base, written }: Tracked): Content {

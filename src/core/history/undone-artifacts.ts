@@ -39,12 +39,12 @@ export function undoneArtifacts<S extends string>(
       if (entry.kind === 'step') over.add(entry.name)
       if (entry.kind !== 'attempt') continue
       const sofar = recorded.filter((each) => each.generation <= generation)
-      ledger.undo(isUndoneAfter(sofar, begin))
+      ledger.undoAll(isUndoneAfter(sofar, begin))
       over.clear()
       for (const name of stepsOf(sofar)) over.add(name)
     }
   }
-  ledger.undo(isUndoneAfter(recorded, begin))
+  ledger.undoAll(isUndoneAfter(recorded, begin))
   return ledger.stale()
 }
 

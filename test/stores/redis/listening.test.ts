@@ -3,16 +3,16 @@ import { EventEmitter } from 'node:events'
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { toConnection } from '../../../src/stores/redis/client.js'
-import { gate, type Gate } from '../../server/spec/support/agent.js'
+import { gate } from '../../server/spec/support/agent.js'
 
 class Subscriber extends EventEmitter {
   readonly subscribed: string[] = []
   /** Channels that Redis does not confirm yet. */
-  readonly held = new Map<string, Gate<unknown>>()
+  readonly held = new Map<string, Promise<void>>()
 
   async subscribe(channel: string): Promise<void> {
     this.subscribed.push(channel)
-    await this.held.get(channel)?.opened
+    await this.held.get(channel)
   }
 
   unsubscribe(): Promise<void> {
@@ -37,7 +37,7 @@ test('an interruption is reported once, also if another channel came before', as
   const { subscriber, listen, gaps } = listening()
   const stop = await listen('a')
   const confirmed = gate()
-  subscriber.held.set('b', confirmed)
+  subscriber.held.set('b', confirmed.opened)
   const next = listen('b')
   await turn()
   stop()
@@ -53,7 +53,7 @@ test('a channel that was left before it was confirmed is not subscribed again', 
   const { subscriber, listen, gaps } = listening()
   await listen('a')
   const confirmed = gate()
-  subscriber.held.set('b', confirmed)
+  subscriber.held.set('b', confirmed.opened)
   const controller = new AbortController()
   const left = listen('b', controller.signal)
   await turn()
