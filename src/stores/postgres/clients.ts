@@ -57,6 +57,9 @@ export interface PostgresJsReserved extends PostgresJsStatements {
   release(): void
 }
 
+/** The numbers of the types that parameters of our statements have. Results are texts. */
+export const [BOOLEAN, BIGINT, INTEGER, TEXT] = [16, 20, 23, 25] as const
+
 /** What the application does to a value. */
 export type Change = ((value: never, column?: never) => unknown) | undefined
 
@@ -65,6 +68,7 @@ interface PostgresJsOptions {
   readonly max?: number | undefined
   readonly prepare?: boolean | undefined
   readonly parsers?: Readonly<Record<number, Change>> | undefined
+  readonly serializers?: Readonly<Record<number, Change>> | undefined
   readonly transform?:
     { readonly value?: { readonly from?: Change }; readonly row?: { readonly from?: Change } } | undefined
 }
@@ -85,7 +89,11 @@ export interface PgliteTransaction {
   query(
     text: string,
     parameters: Parameter[],
-    options: { rowMode: 'array'; parsers: Record<number, (text: string) => string> },
+    options: {
+      rowMode: 'array'
+      parsers: Record<number, (text: string) => string>
+      serializers: Record<number, (value: Parameter) => string>
+    },
   ): Promise<{ rows: unknown[]; affectedRows?: number }>
 }
 

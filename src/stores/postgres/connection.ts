@@ -5,6 +5,7 @@
  */
 import { describe } from '../../runtime/describe.js'
 import type { Parameter, PostgresClient } from './clients.js'
+import { BIGINT, BOOLEAN, INTEGER, TEXT } from './clients.js'
 import type { PgliteDatabase, PgliteTransaction } from './clients.js'
 import { PgConnection } from './pg-connection.js'
 import { postgresJs } from './postgres-js.js'
@@ -37,12 +38,13 @@ function pglite(database: PgliteDatabase): Connection {
   }
 }
 
-/** Of texts. Parsers of the application do not apply to what the store selects. */
-const PARSERS = { 25: (text: string): string => text }
+/** Parsers and serializers of the application do not apply to what the store selects and sends. */
+const PARSERS = { [TEXT]: (text: string): string => text }
+const SERIALIZERS = { [BOOLEAN]: String, [BIGINT]: String, [INTEGER]: String, [TEXT]: String }
 
 function pgliteStatements(database: PgliteTransaction): Statements {
   const query = (text: string, parameters: readonly Parameter[]) =>
-    database.query(text, [...parameters], { rowMode: 'array', parsers: PARSERS })
+    database.query(text, [...parameters], { rowMode: 'array', parsers: PARSERS, serializers: SERIALIZERS })
   return {
     async rows(text, parameters) {
       // The statements select only text and null.

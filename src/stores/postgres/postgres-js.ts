@@ -4,6 +4,7 @@
  * @module
  */
 import { keepAliveClock } from '../../runtime/clock.js'
+import { BIGINT, BOOLEAN, INTEGER, TEXT } from './clients.js'
 import type { Change, Parameter, PostgresJsReserved, PostgresJsSql, PostgresJsStatements } from './clients.js'
 import { isDisconnected } from './errors.js'
 import type { Connection, Row, Statements, TransactionWork } from './statements.js'
@@ -16,30 +17,42 @@ interface Reserved {
   onclose?: ((error: unknown) => void) | undefined
 }
 
-/** The number of the type `text`, which all statements select. */
-const TEXT = 25
+/** A value of each type of parameters, and how it can be sent. */
+const SENT: readonly (readonly [type: number, value: Parameter, texts: readonly unknown[]])[] = [
+  [BOOLEAN, true, ['t', 'true']],
+  [BIGINT, 7, ['7']],
+  [INTEGER, 7, ['7']],
+  [TEXT, 'text', ['text']],
+]
 
-/** @throws {TypeError} when the client is set to change the texts that statements return. Names of columns are not used. */
-function requireTexts({ options }: PostgresJsSql): void {
-  const { transform, parsers } = options ?? {}
+/**
+ * @throws {TypeError} when the client is set to change what statements send, or the texts that they return. Names of columns are
+ *   not used.
+ */
+function requireUnchanged({ options }: PostgresJsSql): void {
+  const { transform, parsers, serializers } = options ?? {}
   const change = (by: Change, value: unknown): unknown =>
     // The driver calls it with the values of all columns.
     by === undefined ? value : by(value as never, { name: 'text', type: TEXT } as never)
   try {
     const text = change(transform?.value?.from, change(parsers?.[TEXT], 'text'))
     const row = change(transform?.row?.from, [text])
-    if (Array.isArray(row) && row[0] === 'text') return
+    const isSent = SENT.every(([type, value, texts]) => {
+      const by = serializers?.[type]
+      return by === undefined || texts.includes(by(value as never))
+    })
+    if (isSent && Array.isArray(row) && row[0] === 'text') return
   } catch {
     // Refused as another value is.
   }
   throw new TypeError(
-    'The options "transform" and "types" of the client of "postgres" change the texts that statements return: ' +
+    'The options "transform" and "types" of the client of "postgres" change what statements send and return: ' +
       'pass a client that leaves them as they are',
   )
 }
 
 export function postgresJs(sql: PostgresJsSql, isPrepared: boolean): Connection {
-  requireTexts(sql)
+  requireUnchanged(sql)
   // An application that says so of its client, says so of all statements.
   const prepare = isPrepared && sql.options?.prepare !== false
   return {
@@ -77,7 +90,8 @@ function postgresJsStatements(sql: PostgresJsStatements, prepare: boolean): Stat
  * process, also in `sql.begin`, or goes to a new connection, outside of the transaction: it is refused here.
  */
 async function transactionOf(sql: PostgresJsSql, prepare: boolean, work: TransactionWork): Promise<void> {
-  const own = await reserve(sql)
+  // Drizzle reads the options, which the driver gives to the client alone.
+  const own = Object.assign(await reserve(sql), { options: sql.options })
   const closed: { error?: unknown } = {}
   const guarded = guard(own, () => {
     if ('error' in closed) throw closed.error

@@ -50,6 +50,7 @@ export class Connection {
     this.database = database
     requireSynchronous(this.#statement('PRAGMA busy_timeout'))
     const [row] = this.rows('PRAGMA busy_timeout')
+    requireObjects(row)
     if (Number(row?.['timeout']) === 0) database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
   }
 
@@ -137,6 +138,14 @@ function requireDatabase(database: unknown): void {
   const isPromise = hasMethods(database, 'then')
   const got = isPromise ? 'a promise: await it' : describe(database)
   throw new TypeError(`${WANTED}, or for openTasks() the path of a file; got ${got}`)
+}
+
+/** Applications may set how all statements of a database give rows. */
+function requireObjects(row: unknown): void {
+  if (typeof row === 'object' && row !== null && 'timeout' in row) return
+  throw new TypeError(
+    '"database" must give rows as objects: leave out "returnArrays", raw(), pluck() and expand()',
+  )
 }
 
 function requireSynchronous(statement: unknown): void {

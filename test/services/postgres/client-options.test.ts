@@ -1,7 +1,7 @@
 /** The store over clients whose options change what statements reach, or how results come. */
 import pg from 'pg'
 import postgres from 'postgres'
-import { describe, it } from 'vitest'
+import { afterAll, describe, it } from 'vitest'
 import { postgresStore, type PostgresClient } from 'a2a-tasks/stores/postgres'
 import { testTaskStore } from 'a2a-tasks/testing'
 import { skipWithoutPostgres, whenPostgres } from '../../support/postgres-server.js'
@@ -28,8 +28,17 @@ function byPostgres(options: object): Open {
 const broken = (): unknown => ({ broken: true })
 const other = { from: [16, 20, 21, 23, 114, 1114, 1184, 3802], to: 20, parse: broken, serialize: String }
 
+const { INT4, INT8, TEXT, TIMESTAMPTZ, JSONB } = pg.types.builtins
+
+/** Parsers of all clients of the process, as applications set that one for numbers of 64 bits. */
+function byPgOfAll(url: string): ReturnType<Open> {
+  for (const type of [INT4, INT8, TEXT, TIMESTAMPTZ, JSONB]) pg.types.setTypeParser(type, broken)
+  return byPg({})(url)
+}
+
 const CLIENTS: readonly [name: string, open: Open][] = [
   ['pg with parsers of types', byPg({ types: { getTypeParser: () => broken } })],
+  ['pg with parsers of types for all clients', byPgOfAll],
   ['pg with binary results', byPg({ binary: true } as pg.PoolConfig)],
   ['pg with a search_path', byPg({ options: '-c search_path=pg_temp' })],
   [
@@ -42,6 +51,14 @@ const CLIENTS: readonly [name: string, open: Open][] = [
 ]
 
 whenPostgres('postgresStore', () => {
+  const given = [INT4, INT8, TEXT, TIMESTAMPTZ, JSONB].map((type) => ({
+    type,
+    // The types of the driver say `any`.
+    parse: pg.types.getTypeParser(type) as (text: string) => unknown,
+  }))
+  afterAll(() => {
+    for (const { type, parse } of given) pg.types.setTypeParser(type, parse)
+  })
   const server = serverForTests()
   let stores = 0
 

@@ -59,11 +59,15 @@ describe('postgresStore', () => {
         upper: { to: 25, from: [25], parse: (text: string) => text.toUpperCase(), serialize: String },
       },
     },
+    { types: { upper: { to: 25, from: [], serialize: (text: string) => text.toUpperCase() } } },
+    { types: { cents: { to: 20, from: [], serialize: (n: number) => String(100 * n) } } },
+    { types: { date: { to: 23, from: [], serialize: (date: Date) => String(date.getTime()) } } },
   ])('refuses a client of "postgres" that changes results: %o', (options) => {
     const open = () => postgresStore(postgres(options))
     expect(open).toThrow(TypeError)
     expect(open).toThrow('pass a client that leaves them as they are')
     expect(() => postgresStore(postgres({ transform: postgres.camel }))).not.toThrow()
+    expect(() => postgresStore(postgres({ types: { bigint: postgres.BigInt } }))).not.toThrow()
   })
 
   it('refuses a pool whose only connection would be the one that listens', () => {

@@ -1,8 +1,9 @@
 /** The conformance suite over PostgreSQL in this process. */
-import type { PGlite, Transaction } from '@electric-sql/pglite'
-import { beforeAll, describe, it } from 'vitest'
+import { PGlite, type Transaction } from '@electric-sql/pglite'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { postgresStore } from 'a2a-tasks/stores/postgres'
 import { testTaskStore } from 'a2a-tasks/testing'
+import { change, put } from '../../../src/testing/task-store-suite/samples.js'
 import { newSchema, sharedPglite } from '../../support/pglite.js'
 import { runsAll } from '../../support/samples.js'
 
@@ -46,3 +47,18 @@ describe('postgresStore over PGlite', () => {
     supports: { hints: true, reopen: true, feed: true, transactions: true },
   })
 })
+
+it('parsers and serializers of the application do not reach the store', async () => {
+  const broken = (): string => 'broken'
+  const all = Object.fromEntries([16, 20, 23, 25, 114, 3802, 1009].map((type) => [type, broken]))
+  const database = new PGlite({ parsers: all, serializers: all })
+  const store = postgresStore(database, { feedSize: 10 })
+  await store.migrate()
+  const { task } = await put(store, 'a', { lease: { id: 'l', ttlMs: 1_000 } })
+  const made = change(task, { leaseId: 'l' })
+  expect(await store.commit(made)).toBe('committed')
+  expect((await store.get('a'))?.events).toEqual(made.events)
+  expect(await store.renew([{ key: made.key, id: 'l' }], 1_000)).toEqual(['l'])
+  expect(await store.count({ state: task.state })).toBe(1)
+  await database.close()
+}, 60_000)

@@ -101,6 +101,22 @@ describe('what is no database is refused:', () => {
     expect(() => sqliteStore(path)).toThrow(`${WANTED}, or for openTasks() the path of a file; got a string`)
   })
 
+  type Statement = ReturnType<Database.Database['prepare']>
+  test.each<[string, (statement: Statement) => unknown]>([
+    ['arrays, as "returnArrays" of node:sqlite says', (statement) => statement.raw()],
+    ['bare values', (statement) => statement.pluck()],
+  ])('one whose statements give %s', (_, change) => {
+    const database = file.connect()
+    const changed = {
+      exec: database.exec.bind(database),
+      prepare: (sql: string) => change(database.prepare(sql)),
+    }
+    // Not what the types say of what `change` returns.
+    expect(() => sqliteStore(changed as SqliteDatabase)).toThrow(
+      'must give rows as objects: leave out "returnArrays", raw(), pluck() and expand()',
+    )
+  })
+
   test('one whose statements give rows to a callback', () => {
     const statement = { run: () => statement, all: () => statement }
     const database = { exec: () => undefined, prepare: () => statement }
