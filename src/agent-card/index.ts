@@ -25,6 +25,6 @@ export {
   type VerifiedCard,
   type VerifyOptions,
 } from './sign.js'
-export { toolsToSkills, type Tool, type ToolTables } from './skills.js'
+export { subAgentsToSkills, toolsToSkills, type Tool, type ToolTables } from './skills.js'
 export { toHybridCard, type CardEncoder } from './versions.js'
 export { toV03Card } from '../wire/v0-3/card.js'

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { requireKnown } from '../runtime/options.js'
+import { requireKnown, requireText } from '../runtime/options.js'
 import type { AgentSkill } from '../schemas/agent-card.js'
 
 /** A tool as MCP lists it. */
@@ -46,6 +46,33 @@ export function toolsToSkills(tools: readonly (string | Tool)[], tables: ToolTab
       tags: [...(own(tags, name) ?? ['general'])],
       inputModes: ['application/json'],
       outputModes: ['application/json', 'text/plain'],
+    }
+  })
+}
+
+/** The name of the tool with which a model delegates to the agent, in KAOS. */
+export function delegationName(agent: string): string {
+  return `delegate_to_${agent}`
+}
+
+/**
+ * Returns a skill for each agent that your agent delegates to, as KAOS has it in cards: `delegate_to_{name}`. `delegationTool`
+ * of `a2a-tasks/client` makes the tool of this name.
+ *
+ * @param agents Names, or `RemoteAgent`s.
+ * @throws {TypeError | RangeError} for an agent without a name.
+ */
+export function subAgentsToSkills(agents: readonly (string | { readonly name: string })[]): AgentSkill[] {
+  return agents.map((agent, index) => {
+    const name: unknown = typeof agent === 'string' ? agent : agent.name
+    requireText(`agents[${index}]`, name)
+    return {
+      id: delegationName(name),
+      name: delegationName(name),
+      description: `Delegate task to ${name}`,
+      tags: ['delegation'],
+      inputModes: ['application/json'],
+      outputModes: ['application/json'],
     }
   })
 }

@@ -24,6 +24,7 @@ export {
 export { ExternalServiceError, ValidationError } from '../http/errors.js'
 export type { HttpOptions } from '../http/request.js'
 export { InvocationBudget, type BudgetCheck, type InvocationBudgetOptions } from './invocation-budget.js'
+export { delegationTool, type DelegationTool, type DelegationToolOptions } from './delegation-tool.js'
 export { invokeRemoteAgent, type InvokeOptions, type RemoteInvocationResult } from './invoke.js'
 export type {
   CallOptions,

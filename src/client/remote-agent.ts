@@ -44,6 +44,8 @@ const KEYS = [
 ]
 const MAX_ANSWER_BYTES = 16_777_216
 const MAX_DEPTH = 100
+/** The roles of what an agent works on. A `task-delegation` is a task that the model of another agent has delegated. */
+const PROMPT_ROLES = ['user', 'task-delegation']
 const CANCEL_TIMEOUT_MS = 10_000
 const FAILED_STATES = ['failed', 'canceled', 'cancelled', 'rejected']
 
@@ -100,7 +102,7 @@ export class RemoteAgent {
   }
 
   /**
-   * Sends the last user message by A2A, or all messages by chat completions, and returns the text of the answer. A
+   * Sends the last message of the user, or the task after it that is delegated (`role: 'task-delegation'`), by A2A, or all messages by chat completions, and returns the text of the answer. A
    * question of the agent is an answer. If A2A fails, a task that is still running is canceled before the chat starts.
    *
    * @throws {A2AError} `EXTERNAL_SERVICE_ERROR`: `Agent … unavailable at …`, or the failure of chat completions;
@@ -113,7 +115,7 @@ export class RemoteAgent {
     requireKnown(options, ['signal'], 'processMessage')
     const { signal } = options
     const { sendText } = await this.#init(signal)
-    const text = messages.findLast(({ role }) => role === 'user')?.content
+    const text = messages.findLast(({ role }) => PROMPT_ROLES.includes(role))?.content
     if (sendText !== undefined && typeof text === 'string' && text !== '') {
       try {
         return await sendText(text, signal)

@@ -18,9 +18,12 @@ import { nonEmpty, type Dialects } from './negotiation.js'
 /** The `version` of a dialect: one of this library, or of your own. */
 export type DialectName = '1.0' | '0.3' | '0.1' | 'kaos' | 'corvid' | 'litellm' | (string & {})
 
-/** All dialects of the library: versions of A2A, the latest first, then those derived from it. */
+/**
+ * All dialects of the library: versions of A2A, the latest first, then those derived from it. An agent that does not replace one
+ * of KAOS has no use for its chat, and a `RemoteAgent` would repeat failed work there.
+ */
 function allDialects(): readonly Dialect[] {
-  return [v1(), v0_3(), v0_1(), kaos(), corvid(), litellm()]
+  return [v1(), v0_3(), v0_1(), kaos({ routes: false }), corvid(), litellm()]
 }
 
 /**
@@ -77,7 +80,7 @@ export function servedCard(input: AgentCardInput, dialects: Dialects): AgentCard
   if (listed !== undefined || input.supportedInterfaces !== undefined) return card
   const bindings = [
     ...(dialects.some(({ methods }) => methods.size > 0) ? ['JSONRPC'] : []),
-    ...(dialects.some(({ routes }) => routes.length > 0) ? ['HTTP+JSON'] : []),
+    ...(dialects.some(({ routes }) => routes.some(({ isInCard = true }) => isInCard)) ? ['HTTP+JSON'] : []),
   ]
   const served = card.supportedInterfaces.filter(({ protocolBinding }) => bindings.includes(protocolBinding))
   return { ...card, supportedInterfaces: served }

@@ -135,7 +135,7 @@ export interface RequestHandlerOptions<
   readonly rateLimit?: RateLimitOptions | undefined
   /**
    * The dialects to serve, in order of preference: when a request fits several, the first is used. Default is `v1()`,
-   * `v0_3()`, `v0_1()`, `kaos()`, `corvid()` and `litellm()` of `a2a-tasks/wire`.
+   * `v0_3()`, `v0_1()`, `kaos({ routes: false })`, `corvid()` and `litellm()` of `a2a-tasks/wire`.
    */
   readonly dialects?: readonly Dialect[] | undefined
   /** The `version` of the dialect to prefer, such as `'kaos'`. Default is the first one. */

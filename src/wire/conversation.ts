@@ -8,7 +8,7 @@ import type { DeepReadonly, Message, Part, TaskSnapshot } from '../core/task.js'
 import { textOf } from './text.js'
 import { artifactsOf, statusMessage } from './view.js'
 
-const BAD_ENDS: readonly TaskState[] = ['failed', 'rejected', 'canceled']
+export const BAD_ENDS: readonly TaskState[] = ['failed', 'rejected', 'canceled']
 
 /**
  * The messages, oldest first. For a completed task a last message of the agent contains the text of the artifacts. For

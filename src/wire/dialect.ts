@@ -195,6 +195,26 @@ export interface Route {
   readonly operation: Operation
   /** The parameters in the query that are not text. */
   readonly query?: Readonly<Record<string, 'integer' | 'boolean'>>
+  /** The parameters that headers may have, by the name of the header in lower case. They override those of the body. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** The requests that ask for a stream of `SendStreamingMessage`, and the data of the event that ends it. */
+  readonly stream?: {
+    readonly when: (params: Readonly<Record<string, unknown>>) => boolean
+    readonly end: string
+  }
+  /** Whether the route is part of the HTTP+JSON interface in the card. Default is `true`. */
+  readonly isInCard?: boolean
+}
+
+/** What a probe, such as one of Kubernetes, asks for, and the answer. */
+export interface Probe {
+  /** Whether the answer has the HTTP status 503 once the handler closes. */
+  readonly isOfReadiness: boolean
+  /**
+   * @param name - That of the agent.
+   * @param now - In ms since 1970.
+   */
+  answer(name: string, now: number): JsonObject
 }
 
 /** A JSON-RPC error. */
@@ -221,6 +241,8 @@ export interface Dialect {
   readonly cardMethods?: ReadonlyMap<string, (card: AgentCard) => JsonValue>
   readonly routes: readonly Route[]
   readonly rest: Codecs
+  /** The paths below the interface at which `GET` answers whether the agent is alive, and ready for work. */
+  readonly probes?: ReadonlyMap<string, Probe>
   /** Whether the path of a route may begin with a tenant. */
   readonly hasTenants: boolean
   /**

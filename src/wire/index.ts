@@ -10,6 +10,7 @@ export type {
   IncomingMessage,
   ListRequest,
   Operation,
+  Probe,
   PushConfig,
   Requests,
   Results,
@@ -26,7 +27,7 @@ export type {
 export { describeError, WIRE_ERRORS, type ErrorDescription, type WireError } from './errors.js'
 export { check } from './check.js'
 export { corvid, type CorvidOptions } from './corvid.js'
-export { kaos } from './kaos.js'
+export { kaos, type KaosOptions } from './kaos.js'
 export { toV03Card } from './v0-3/card.js'
 export { v0_1 } from './v0-1/dialect.js'
 export { v0_3 } from './v0-3/dialect.js'

@@ -8,11 +8,13 @@ import { A2AError } from '../core/errors.js'
 import type { TaskState } from '../core/lifecycle.js'
 import type { DeepReadonly, Message, TaskSnapshot } from '../core/task.js'
 import type { JsonObject } from '../core/json-types.js'
+import { requireBoolean, requireKnown } from '../runtime/options.js'
 import { JsonObjectSchema } from '../schemas/json.js'
 import { boolean, integer, list, object, optional, string } from '../schemas/scalars.js'
 import { check } from './check.js'
 import { artifactText, conversationOf, statusText } from './conversation.js'
-import type { Codecs, Dialect, Requests, RpcError, TaskView } from './dialect.js'
+import { CHAT, CHAT_ROUTE } from './chat.js'
+import type { Codecs, Dialect, Probe, Requests, RpcError, TaskView } from './dialect.js'
 import { describeError } from './errors.js'
 import { toV03Card } from './v0-3/card.js'
 import { toPart, TYPED_PARTS } from './v0-3/messages.js'
@@ -166,6 +168,27 @@ function encodeError(given: A2AError): RpcError {
   }
 }
 
+/**
+ * `detail` is the text for clients of KAOS, `error` that for clients of chat completions. A chat whose task has failed is a
+ * failure of the server.
+ */
+function toHttpError(error: A2AError, given?: number): { status: number; body: JsonObject } {
+  const { http, message } = describeError(error)
+  const status = given ?? (error.code === 'TASK_TERMINAL' ? 500 : http)
+  const type = status < 500 ? 'invalid_request_error' : 'server_error'
+  return { status, body: { detail: message, error: { type, message } } }
+}
+
+function probe(status: string, isOfReadiness: boolean): Probe {
+  const answer: Probe['answer'] = (name, now) => ({ status, name, timestamp: Math.floor(now / 1_000) })
+  return { isOfReadiness, answer }
+}
+
+const PROBES: ReadonlyMap<string, Probe> = new Map([
+  ['/health', probe('healthy', false)],
+  ['/ready', probe('ready', true)],
+])
+
 /** KAOS counts parameters that are no object as a fault of the envelope. */
 function isOfEnvelope(error: A2AError): boolean {
   return A2AError.is(error, 'INVALID_PARAMS') && error.data.path === 'params'
@@ -191,14 +214,27 @@ function isSend({ id, message }: JsonObject): boolean {
   return isTyped || typeof text === 'string'
 }
 
+/** Options of {@link kaos}. */
+export interface KaosOptions {
+  /** Whether to serve `POST /v1/chat/completions`, `GET /health` and `GET /ready`, beside JSON-RPC. Default is `true`. */
+  readonly routes?: boolean | undefined
+}
+
 /**
  * The JSON-RPC of KAOS: `SendMessage`, `GetTask` and `CancelTask`, also under the names `tasks/send`, `tasks/get` and
  * `tasks/cancel`.
  *
  * `SendMessage` responds when the task has ended or waits for the user. Errors have the HTTP status 200, except for 401
  * and 403.
+ *
+ * Beside it, as in KAOS: `POST /v1/chat/completions`, also as a stream, `GET /health` and `GET /ready`.
+ *
+ * @throws {TypeError} for an unknown option.
  */
-export function kaos(): Dialect {
+export function kaos(options: KaosOptions = {}): Dialect {
+  requireKnown(options, ['routes'], 'kaos')
+  const { routes = true } = options
+  requireBoolean('routes', routes)
   return {
     version: 'kaos',
     isInCards: false,
@@ -213,16 +249,15 @@ export function kaos(): Dialect {
       ['tasks/cancel', 'CancelTask'],
     ]),
     rpc: RPC,
-    routes: [],
-    rest: {},
+    routes: routes ? [CHAT_ROUTE] : [],
+    rest: CHAT,
+    ...(routes && { probes: PROBES }),
     hasTenants: false,
     recognizes: isSend,
     errorsInStream: [],
     isAlwaysOk: true,
     encodeRpcError: encodeError,
-    encodeHttpError(error, status = describeError(error).http) {
-      return { status, body: { error: describeError(error).message } }
-    },
+    encodeHttpError: toHttpError,
     encodeCard(card) {
       const { capabilities, ...legacy } = toV03Card(card)
       return {

@@ -110,3 +110,26 @@ test('the example of the stream runs', async () => {
       `event: task.updated\ndata: ${JSON.stringify(taskManager.peekTask(id))}\n\n`,
   )
 })
+
+test('creating, updating, reading and canceling a task costs the same however many tasks there are', () => {
+  /** The time of the quickest of three rounds, in ms. */
+  const timeOf = (count: number): number => {
+    const tasks = new TaskManager({ maxTasks: Infinity, limits: { maxTotalBytes: Infinity } })
+    for (let index = 0; index < count; index++) tasks.createTask({ skill: 'test' })
+    const rounds = [1, 2, 3].map(() => {
+      const began = performance.now()
+      for (let index = 0; index < 300; index++) {
+        const { id } = tasks.createTask({ skill: 'test' })
+        tasks.updateTask(id, { state: 'working' })
+        tasks.getTask(id)
+        tasks.cancelTask(id)
+        tasks.size()
+      }
+      return performance.now() - began
+    })
+    return Math.min(...rounds)
+  }
+  timeOf(10)
+  // A cost that grows with the number of tasks would be 2,000 times as high.
+  expect(timeOf(20_000) / timeOf(10)).toBeLessThan(200)
+})

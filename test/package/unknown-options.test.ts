@@ -14,6 +14,7 @@ import {
   A2AClient,
   AgentCardCache,
   clientCredentialsAuth,
+  delegationTool,
   discoverAgent,
   fetchAgentCard,
   InvocationBudget,
@@ -59,7 +60,7 @@ import {
   instrumentTasks,
 } from '../../src/telemetry/index.js'
 import { fakeAgent, testDurable, testTaskStore } from '../../src/testing/index.js'
-import { corvid, v1 } from '../../src/wire/index.js'
+import { corvid, kaos, v1 } from '../../src/wire/index.js'
 import { optionParameters, type OptionParameter } from '../support/option-parameters.js'
 
 /** A call of a function, with what its types allow for the other parameters. `unknown` is the parameter of the row. */
@@ -107,6 +108,7 @@ const FUNCTIONS: Record<string, Call> = {
     createTaskManagerHandler({ card, taskManager: sessions, ...of }),
   'custom(0)': (of: object) => custom({ run: execute, ...of }),
   'defineLifecycle(1)': (of) => defineLifecycle({ open: ['done'], done: [] }, of),
+  'delegationTool(1)': (of) => delegationTool(new RemoteAgent({ name: 'a', cardUrl: url }), of),
   'discoverAgent(1)': (of) => discoverAgent(url, of),
   'fakeAgent(1)': (of) => fakeAgent('done', of),
   'fetchAgentCard(1)': (of) => fetchAgentCard(url, of),
@@ -117,6 +119,7 @@ const FUNCTIONS: Record<string, Call> = {
   'instrumentHandler(1)': (of) => instrumentHandler(handler, of),
   'instrumentTasks(1)': (of) => instrumentTasks(new TaskManager(), of),
   'invokeRemoteAgent(2)': (of) => invokeRemoteAgent(url, 'x', of),
+  'kaos(0)': kaos,
   'langGraph(0)': langGraph,
   'lintAgentCard(1)': (of) => lintAgentCard(card, of),
   'loadGatewayConfig(1)': (of) => loadGatewayConfig('a2a: {}', of),
@@ -201,6 +204,8 @@ const METHODS: Record<string, Call> = {
   'LocalTaskManager.shutdown(0)': (of) => sessions.shutdown(of),
   'LocalTaskManager.waitForCompletion(1)': (of) => sessions.waitForCompletion('t', of),
   'ObservedAgent.dispatch(1)': (of) => instrumentHandler(handler).dispatch({}, of),
+  'DelegationTool.execute(1)': (of) =>
+    delegationTool(new RemoteAgent({ name: 'a', cardUrl: url })).execute({ task: 'x' }, of),
   'RemoteAgent.processMessage(1)': (of) =>
     new RemoteAgent({ name: 'a', cardUrl: url }).processMessage([], of),
   'RequestHandler.close(0)': (of) => handler.close(of),

@@ -119,6 +119,7 @@ export function bind<P extends Principal>(
     async close(options = {}) {
       const { graceMs = 10_000 } = readParams(options, ['graceMs'], 'close')
       requireDelay('graceMs', graceMs, 0)
+      http.close()
       // The timers of pending work do not keep the process alive.
       const release = keepAlive()
       try {

@@ -6,7 +6,7 @@
 import { A2AError } from '../../core/errors.js'
 import type { JsonValue } from '../../core/json-types.js'
 import { retryAfterSeconds, WIRE_ERRORS } from '../../wire/errors.js'
-import type { Dialect } from '../../wire/dialect.js'
+import type { Dialect, Operation, Probe } from '../../wire/dialect.js'
 import { bodyStatusOf, BodyReader } from './body.js'
 import { CardRoute } from './card-route.js'
 import { challengeOf } from './challenge.js'
@@ -26,7 +26,7 @@ import {
 } from '../negotiation.js'
 import type { Operations } from '../operations/operations.js'
 import type { BindingSettings } from '../options.js'
-import { perform, type Encode } from '../operations/perform.js'
+import { perform, type Encode, type Received } from '../operations/perform.js'
 import { noRoute, paramsOf } from './rest.js'
 import { normalPath, Routes, type RouteMatch } from './routes.js'
 import { eventHead, formatFrame, SseHeartbeat, SSE_HEADERS, type Frame } from '../streams/sse.js'
@@ -62,6 +62,8 @@ export class HttpBinding<P extends Principal> {
   readonly #challenge: string
   /** The dialects of the card, for requests that name no version. */
   readonly #inCards: Dialects
+  readonly #probes: ReadonlyMap<string, Probe>
+  #isClosing = false
 
   constructor(settings: BindingSettings<P>, operations: Operations<P>, isInMemory: IsInMemory) {
     const { card, clock, cardMaxAgeSeconds, dialects, heartbeatMs, limits } = settings
@@ -75,7 +77,13 @@ export class HttpBinding<P extends Principal> {
     this.#texts = new LargeTexts(limits.maxPendingBytes / 2, isInMemory)
     this.#encode = (codec, view, answer) => this.#texts.encode(codec, view, answer)
     this.#challenge = challengeOf(card)
+    this.#probes = new Map(dialects.flatMap(({ probes = [] }) => [...probes]))
     this.#inCards = nonEmpty(dialects.filter(({ isInCards }) => isInCards)) ?? dialects
+  }
+
+  /** From now on the agent is not ready for work. */
+  close(): void {
+    this.#isClosing = true
   }
 
   /** Never rejects. */
@@ -94,6 +102,8 @@ export class HttpBinding<P extends Principal> {
       }
       if (request.method === 'POST' && this.#routes.isRpc(pathname))
         return await this.#respondRpc(request, version)
+      const probed = this.#probe(request, pathname)
+      if (probed !== undefined) return probed
       const matches = this.#routes.match(pathname)
       dialect = matches[0]?.dialect ?? preferred
       const candidates = this.#candidates(request, pathname, version, matches)
@@ -149,6 +159,22 @@ export class HttpBinding<P extends Principal> {
       this.#operations.dialectOf?.(id, principal),
     )
     return candidates.find(({ dialect }) => dialect === chosen) ?? first
+  }
+
+  /** Whether the agent is alive or ready, for callers that have no credentials. */
+  #probe(request: HttpRequest, pathname: string): HttpAnswer | undefined {
+    const end = pathname.lastIndexOf('/')
+    const probe = this.#probes.get(pathname.slice(end))
+    if (probe === undefined || !this.#routes.isRpc(pathname.slice(0, end))) return undefined
+    request.trail?.record({ route: pathname.slice(end) })
+    if (!['GET', 'HEAD'].includes(request.method)) {
+      return { status: 405, headers: { allow: 'GET, HEAD' }, body: null }
+    }
+    const status = probe.isOfReadiness && this.#isClosing ? 503 : 200
+    const { card, clock } = this.#settings
+    const json = probe.answer(card.name, clock.now())
+    const headers = { 'content-type': JSON_TYPE, 'cache-control': 'no-store' }
+    return { status, headers, body: request.method === 'HEAD' ? null : JSON.stringify(json) }
   }
 
   #respondCard(
@@ -224,10 +250,9 @@ export class HttpBinding<P extends Principal> {
     const { dialect, route } = match
     const { trail } = request
     trail?.record({ binding: 'HTTP+JSON' })
-    const received = { value: await this.#paramsOf(request, query, match) }
+    const { received, operation } = await this.#receive(request, query, match)
     const connection: Connection = { request }
     const caller = this.#callerOf(request, dialect, principal, versionOf(request, query), connection)
-    const { operation } = route
     const performing = { encode: this.#encode, trail }
     const performed = await perform(operation, this.#operations, dialect.rest, received, caller, performing)
     connection.request = undefined
@@ -239,22 +264,39 @@ export class HttpBinding<P extends Principal> {
         trail?.record({ error })
         return dialect.encodeHttpError(error).body
       }
-      return this.#events(new FrameStream(entries, { encode, encodeError, namesErrors: true }), headers)
+      return this.#events(
+        new FrameStream(entries, {
+          ...{ encode, encodeError, namesErrors: true, end: route.stream?.end },
+        }),
+        headers,
+      )
     }
     // Responses differ by principal and change over time.
     headers['cache-control'] = 'private, no-cache'
     return await this.#answer(performed.json ?? {}, 200, headers)
   }
 
+  /** Not part of the method that waits for the operation, which would keep the parameters. */
+  async #receive(
+    request: HttpRequest,
+    query: URLSearchParams,
+    match: RouteMatch,
+  ): Promise<{ readonly received: Received; readonly operation: Operation }> {
+    const value = await this.#paramsOf(request, query, match)
+    const { stream, operation } = match.route
+    const isStream = stream?.when(value) === true
+    return { received: { value }, operation: isStream ? 'SendStreamingMessage' : operation }
+  }
+
   async #paramsOf(
     request: HttpRequest,
     query: URLSearchParams,
     { route, params }: RouteMatch,
-  ): Promise<unknown> {
+  ): Promise<Record<string, unknown>> {
     const body =
       route.verb === 'POST' ? await this.#bodies.readJson(request, [A2A_TYPE, JSON_TYPE]) : undefined
     requireSafeJson(body, this.#settings.limits.maxDepth)
-    return paramsOf(route, query, body, params)
+    return paramsOf(route, query, body, params, (name) => request.header(name))
   }
 
   /** The client, if it may send a request now. */

@@ -13,17 +13,23 @@ export function paramsOf(
   query: URLSearchParams,
   body: unknown,
   path: Readonly<Record<string, string>>,
-): unknown {
+  header: (name: string) => string | null = () => null,
+): Record<string, unknown> {
   if (route.verb !== 'POST') return withPath(queryParams(route, query), path)
   if (body !== undefined && body !== null && (typeof body !== 'object' || Array.isArray(body))) {
     throw invalidParams('body', 'must be a JSON object')
   }
-  return withPath(body ?? {}, path)
+  return withPath({ ...body, ...headerParams(route, header) }, path)
+}
+
+function headerParams({ headers = {} }: Route, header: (name: string) => string | null): object {
+  const known = Object.entries(headers).map(([name, param]) => [param, header(name)] as const)
+  return Object.fromEntries(known.filter(([, value]) => value))
 }
 
 /** A parameter in the path overrides one in the body by either of its names. */
-function withPath(params: object, path: Readonly<Record<string, string>>): object {
-  const merged = { ...params, ...path }
+function withPath(params: object, path: Readonly<Record<string, string>>): Record<string, unknown> {
+  const merged: Record<string, unknown> = { ...params, ...path }
   for (const name in path) {
     const protoName = protoNameOf(name)
     if (protoName !== name) Reflect.deleteProperty(merged, protoName)

@@ -25,8 +25,8 @@ import type { Principal } from '../caller.js'
 /** Options of {@link createTaskManagerHandler}. */
 export interface TaskManagerHandlerOptions<P extends Principal = Principal> {
   /**
-   * The agent's card: `{ name, url }` is enough. Default is no streaming. A KAOS agent that streams its chat may declare
-   * `capabilities.streaming`, provided that no dialect of the handler streams tasks.
+   * The agent's card: `{ name, url }` is enough. As in KAOS, `capabilities.streaming` is `true`, because the chat streams, unless
+   * a dialect of the handler would stream tasks, which this handler does not.
    */
   readonly card: AgentCardInput
   /** Works on the messages and stores their tasks. Closing the handler shuts it down. */
@@ -94,7 +94,8 @@ const UNSUPPORTED = ['0.1', 'corvid', 'litellm']
 
 /**
  * Serves a task manager as KAOS does: SendMessage returns the ended task when the work on its text is done. GetTask and
- * CancelTask find the task by its id. Nothing streams, and no task accepts a second message.
+ * CancelTask find the task by its id. No task streams, and none accepts a second message. Beside A2A there are
+ * `POST /v1/chat/completions`, which streams where the client asks for it, `GET /health` and `GET /ready`.
  *
  * With `authenticate`, clients see only their own tasks.
  *
@@ -140,7 +141,8 @@ function toSettings<P extends Principal>(
 
 /** Completes the card. Refuses capabilities that this handler does not have. */
 function toCard(input: AgentCardInput, dialects: Dialects): AgentCard {
-  const capabilities = { streaming: false, pushNotifications: false, ...input.capabilities }
+  const streaming = dialects.some(streamsChat) && !dialects.some(canStream)
+  const capabilities = { streaming, pushNotifications: false, ...input.capabilities }
   const card = servedCard({ ...input, capabilities }, dialects)
   if (card.capabilities.pushNotifications) {
     throw new TypeError('"card.capabilities.pushNotifications" must not be true: this handler sends none')
@@ -156,6 +158,10 @@ function requireServed(version: string): void {
   throw new TypeError(
     `"dialects" must be kaos(), v1(), v0_3() or your own, got that of ${version}: createRequestHandler() speaks it`,
   )
+}
+
+function streamsChat({ routes }: Dialect): boolean {
+  return routes.some(({ stream }) => stream !== undefined)
 }
 
 function canStream({ methods }: Dialect): boolean {

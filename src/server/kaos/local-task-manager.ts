@@ -4,7 +4,7 @@
  * @module
  */
 import { onAbort } from '../../runtime/abort.js'
-import { requireDelay } from '../../runtime/options.js'
+import { requireDelay, requireFunction } from '../../runtime/options.js'
 import { A2AError, invalidParams, type ErrorCode } from '../../core/errors.js'
 import type { LeasedTasks, LeasedTasksListener, SharedTasks, SyncTasks } from '../../core/managers.js'
 import { wellFormed } from '../../core/json.js'
@@ -21,7 +21,7 @@ import { toLocalSettings, type LocalSettings, type LocalTaskManagerOptions } fro
 import type { ProcessFn } from './local-options.js'
 import type { CompletionOptions, SessionMessageOptions, SessionTaskManager } from './session-task-manager.js'
 
-const MESSAGE_KEYS = ['sessionId', 'metadata', 'owner']
+const MESSAGE_KEYS = ['sessionId', 'metadata', 'owner', 'onText']
 const COMPLETION_KEYS = ['timeoutMs', 'signal']
 const SHUTDOWN_KEYS = ['graceMs']
 /** How long `shutdown` waits for the store, in ms. */
@@ -116,7 +116,7 @@ export class LocalTaskManager implements SessionTaskManager {
    */
   async sendMessage(text: string, options: SessionMessageOptions = {}): Promise<Task> {
     if (this.#isShutDown) throw unavailable()
-    return await this.#begin(text, this.#createTask(text, options))
+    return await this.#begin(text, this.#createTask(text, options), options.onText)
   }
 
   /** Resolves to a copy of the task; `null` when there is none. */
@@ -174,7 +174,8 @@ export class LocalTaskManager implements SessionTaskManager {
   /** Creates a task with the text as its first message. When the message is refused, the task is rejected. */
   #createTask(text: string, options: SessionMessageOptions): Task {
     const { maxTasks } = this.#settings
-    const { sessionId, metadata, owner } = readParams(options, MESSAGE_KEYS, 'sendMessage')
+    const { sessionId, metadata, owner, onText } = readParams(options, MESSAGE_KEYS, 'sendMessage')
+    if (onText !== undefined) requireFunction('onText', onText)
     if (typeof text !== 'string') throw invalidParams('text', `must be a string, got ${describe(text)}`)
     if (!this.#hasRoom) {
       throw new A2AError('TASK_LIMIT_REACHED', `${maxTasks} tasks are being worked on`, { maxTasks })
@@ -193,7 +194,7 @@ export class LocalTaskManager implements SessionTaskManager {
   }
 
   /** Begins the work. Resolves to the ended task. */
-  #begin(text: string, task: TaskSnapshot): Promise<Task> {
+  #begin(text: string, task: TaskSnapshot, onText?: SessionMessageOptions['onText']): Promise<Task> {
     const { id } = task
     const { tasks } = this.#settings
     const controller = new AbortController()
@@ -203,7 +204,7 @@ export class LocalTaskManager implements SessionTaskManager {
     const result = stored === undefined ? tasks.waitFor(id) : stored.then(() => tasks.waitFor(id))
     // Begins on a later microtask, once it is in `#work`, where `shutdown` finds it.
     const ended = Promise.resolve(stored)
-      .then(() => this.#process(text, task, controller))
+      .then(() => this.#process(text, task, controller, onText))
       .finally(() => this.#leave(id, controller))
     this.#work.set(id, { controller, breakOff, ended })
     this.#live.add(controller)
@@ -229,7 +230,12 @@ export class LocalTaskManager implements SessionTaskManager {
   }
 
   /** Never rejects, unless the task can be neither completed nor failed. */
-  async #process(text: string, task: TaskSnapshot, controller: AbortController): Promise<void> {
+  async #process(
+    text: string,
+    task: TaskSnapshot,
+    controller: AbortController,
+    onText: SessionMessageOptions['onText'],
+  ): Promise<void> {
     const { id, contextId: sessionId, metadata, owner } = task
     const { signal } = controller
     // A listener of its creation may have canceled the task, or shut the manager down.
@@ -244,6 +250,7 @@ export class LocalTaskManager implements SessionTaskManager {
         await this.#settings.processFn(said, { sessionId, taskId: id, metadata, owner, signal }),
         signal,
         (error) => this.#fail(id, error, signal),
+        (piece) => onText?.(piece, { id, contextId: sessionId }),
       )
       if (controller.signal.aborted || !this.#isLive(id)) return
       this.#addMessage(task, 'agent', answer)

@@ -10,10 +10,12 @@ import type { Clock } from '../../runtime/clock.js'
 import { settleWithin } from '../../runtime/shutdown.js'
 import { unavailable } from '../unavailable.js'
 import type { Task } from '../../core/task.js'
-import type { Requests, Results } from '../../wire/dialect.js'
+import type { Requests, Results, StreamEntry } from '../../wire/dialect.js'
 import type { ClosableOperations } from '../binding/bindings.js'
 import { pushNotSupported } from '../push/config.js'
-import type { SessionTaskManager } from './session-task-manager.js'
+import { AnswerPieces } from './answer-pieces.js'
+import type { SessionMessageOptions, SessionTaskManager } from './session-task-manager.js'
+import type { Source } from '../streams/frame-stream.js'
 import { ownedBy, type Caller, type Principal } from '../caller.js'
 
 const ANSWER_ID = 'answer'
@@ -53,8 +55,31 @@ export class SessionOperations<P extends Principal> implements ClosableOperation
 
   /** Answers when the work is done, also when the client asks to return immediately: KAOS has no task before that. */
   async SendMessage(request: Requests['SendMessage'], caller: Caller<P>): Promise<Results['SendMessage']> {
+    const { historyLength } = request
+    return { type: 'task', task: await this.#send(request, caller), historyLength }
+  }
+
+  /** The answer in pieces, for chats: no task streams, so clients of A2A get an error. */
+  async SendStreamingMessage(
+    request: Requests['SendStreamingMessage'],
+    caller: Caller<P>,
+  ): Promise<Source<StreamEntry>> {
+    if (caller.dialect.isInCards) throw unsupported('SendStreamingMessage')
+    const pieces = new AnswerPieces(this.#clock)
+    const sent = this.#send(request, caller, pieces.onText)
+    sent.then(pieces.end, pieces.fail)
+    // What is refused is refused before the stream begins.
+    await pieces.begun
+    return pieces
+  }
+
+  async #send(
+    request: Requests['SendMessage'],
+    caller: Caller<P>,
+    onText?: SessionMessageOptions['onText'],
+  ): Promise<Task> {
     if (this.#isClosing) throw unavailable()
-    const { message, historyLength, tenant } = request
+    const { message, tenant } = request
     if (request.pushConfig !== undefined) throw pushNotSupported()
     if (message.role !== 'user') {
       throw invalidParams('message.role', 'must be that of the user, not of the agent')
@@ -64,10 +89,11 @@ export class SessionOperations<P extends Principal> implements ClosableOperation
       sessionId: message.contextId,
       metadata: message.metadata,
       owner: ownedBy(caller.principal, tenant).owner ?? undefined,
+      ...(onText && { onText }),
     })
     this.#sends.add(sent)
     try {
-      return { type: 'task', task: withAnswerArtifact(await sent, caller), historyLength }
+      return withAnswerArtifact(await sent, caller)
     } finally {
       this.#sends.delete(sent)
     }
@@ -88,10 +114,6 @@ export class SessionOperations<P extends Principal> implements ClosableOperation
       throw new A2AError('TASK_NOT_CANCELABLE', message, { taskId: task.id, state: task.state })
     }
     return { task: withAnswerArtifact(await this.#find(request, caller), caller) }
-  }
-
-  SendStreamingMessage(): never {
-    throw unsupported('SendStreamingMessage')
   }
 
   ListTasks(): never {

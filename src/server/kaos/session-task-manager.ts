@@ -13,6 +13,12 @@ export interface SessionMessageOptions {
   readonly metadata?: object | undefined
   /** The task's `owner`. With `authenticate`, clients find only their own tasks. */
   readonly owner?: string | undefined
+  /**
+   * Called with each piece of the answer, as it is made. A manager of your own may ignore it: a stream then has the answer in one
+   * piece.
+   */
+  readonly onText?:
+    ((text: string, task: { readonly id: string; readonly contextId: string }) => void) | undefined
 }
 
 /** Options of `waitForCompletion`. */

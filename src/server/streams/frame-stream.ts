@@ -17,6 +17,8 @@ export interface FrameEncoding {
   encodeError(thrown: unknown): JsonValue
   /** Whether an error has the SSE event name `error`. */
   readonly namesErrors: boolean
+  /** The data of a frame after the last one. Default is none. */
+  readonly end?: string | undefined
 }
 
 /** Maps anything thrown to an `A2AError` for the client. Reports unexpected errors and store failures to `onError`. */
@@ -60,18 +62,20 @@ export function sourceOf<T>(element: T): Source<T> {
 export class FrameStream implements Source<Frame> {
   readonly #entries: Source<StreamEntry>
   readonly #encoding: FrameEncoding
+  #end: string | undefined
   #isEnded = false
 
   constructor(entries: Source<StreamEntry>, encoding: FrameEncoding) {
     this.#entries = entries
     this.#encoding = encoding
+    this.#end = encoding.end
   }
 
   async next(): Promise<IteratorResult<Frame, undefined>> {
-    if (this.#isEnded) return { done: true, value: undefined }
+    if (this.#isEnded) return this.#last()
     try {
       const result = await this.#entries.next()
-      return result.done ? result : { done: false, value: this.#frameOf(result.value) }
+      return result.done ? this.#last() : { done: false, value: this.#frameOf(result.value) }
     } catch (error) {
       this.#isEnded = true
       const { namesErrors } = this.#encoding
@@ -82,12 +86,21 @@ export class FrameStream implements Source<Frame> {
 
   async return(): Promise<IteratorResult<Frame, undefined>> {
     this.#isEnded = true
+    this.#end = undefined
     await this.#entries.return()
     return { done: true, value: undefined }
   }
 
   [Symbol.asyncIterator](): this {
     return this
+  }
+
+  #last(): IteratorResult<Frame, undefined> {
+    const data = this.#end
+    this.#end = undefined
+    return data === undefined
+      ? { done: true, value: undefined }
+      : { done: false, value: { json: null, data } }
   }
 
   #frameOf(entry: StreamEntry): Frame {

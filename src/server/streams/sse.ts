@@ -25,6 +25,8 @@ export interface Frame {
   /** The cursor to resume after: the generation of the event. */
   readonly id?: number | undefined
   readonly event?: 'error' | 'resync' | undefined
+  /** The data, in place of the JSON. */
+  readonly data?: string | undefined
 }
 
 /** Formats one event. `data` may have several lines, `event` and `id` one each. */
@@ -40,8 +42,8 @@ export function eventHead(event?: string, id?: string | number): string {
   return `${id === undefined ? '' : `id: ${id}\n`}${event === undefined ? '' : `event: ${event}\n`}`
 }
 
-export function formatFrame({ json, event, id }: Frame): string {
-  return formatEvent(JSON.stringify(json), event, id)
+export function formatFrame({ json, event, id, data = JSON.stringify(json) }: Frame): string {
+  return formatEvent(data, event, id)
 }
 
 /** Heartbeats of all open streams. One timer serves them all and runs only while a stream is open. */

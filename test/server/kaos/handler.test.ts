@@ -93,9 +93,7 @@ describe('the curls of the document', () => {
   })
 
   test('the card reflects the active manager', async () => {
-    const card = { name: 'my-agent', url: ORIGIN, capabilities: { streaming: true } }
-    const handler = serve(undefined, { card })
-    const response = await handler.fetch(new Request(`${ORIGIN}/.well-known/agent.json`))
+    const response = await serve().fetch(new Request(`${ORIGIN}/.well-known/agent.json`))
     expect(await response.json()).toMatchObject({
       name: 'my-agent',
       protocolVersion: '0.3.0',
@@ -351,12 +349,12 @@ describe('the card', () => {
     return (await response.json()) as AgentCard
   }
 
-  test('lists no binding that is not served, and no streams', async () => {
+  test('lists no binding that is not served, and the stream of the chat', async () => {
     const { card, fetch } = serve()
     expect(card.supportedInterfaces.map(({ protocolBinding }) => protocolBinding)).toEqual(['JSONRPC'])
-    expect(card.capabilities).toEqual({ streaming: false, pushNotifications: false })
+    expect(card.capabilities).toEqual({ streaming: true, pushNotifications: false })
     const response = await fetch(new Request(`${ORIGIN}/.well-known/agent.json`))
-    expect(await response.json()).toMatchObject({ url: ORIGIN, capabilities: { streaming: false } })
+    expect(await response.json()).toMatchObject({ url: ORIGIN, capabilities: { streaming: true } })
   })
 
   test.each([true, false])('of 0.3 says whether tasks are kept (%s), that of 1.0 does not', async (keeps) => {
