@@ -13,6 +13,7 @@ import type { Task, TaskSnapshot } from '../core/task.js'
 import { readParams } from '../core/validate.js'
 import { requireKnown } from '../runtime/options.js'
 import { AgentSelector, type TaskNeeds } from './admission/agent-selection.js'
+import type { GatewayStats } from './admission/statistics.js'
 import type { GatewayConfig } from './config/types.js'
 import {
   FROM_CONFIG_KEYS,
@@ -246,6 +247,18 @@ export class A2AGateway<T extends GatewayTasks = TaskManager> {
   findAgentForTask(needs: string | TaskNeeds): RegisteredAgent | null {
     if (typeof needs !== 'string') requireKnown(needs, ['capabilities', 'tags'], 'findAgentForTask')
     return this.#selector.find(needs)
+  }
+
+  /**
+   * Returns what agents have done for this gateway in this process: of all agents, or of one; `null` for an unknown one.
+   * Unregistering an agent removes its own statistics.
+   */
+  stats(): GatewayStats
+  stats(agentId: string): GatewayStats | null
+  stats(agentId?: string): GatewayStats | null {
+    const { admission, statistics, registry } = this.#settings
+    if (agentId === undefined) return statistics.total(admission.load)
+    return registry.get(agentId) === null ? null : statistics.of(agentId, admission.loadOf(agentId))
   }
 
   /** Returns the number of tasks that the agent works on now. */

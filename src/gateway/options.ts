@@ -17,6 +17,7 @@ import { A2AError } from '../core/errors.js'
 import { requireProtocolSteps } from '../core/lifecycle.js'
 import { TaskManager } from '../core/task-manager.js'
 import { Admission } from './admission/admission.js'
+import { Statistics } from './admission/statistics.js'
 import type { RegisteredAgent } from './registry/agent.js'
 import type { GatewayConfig, GatewaySettings } from './config/types.js'
 import type { CheckedTasks, GatewayTasks } from './turns/tasks.js'
@@ -74,6 +75,7 @@ export interface Settings extends Omit<TurnSettings, 'tasks'> {
   readonly registry: AgentRegistry
   readonly providers: ReadonlyMap<string, AgentProvider>
   readonly admission: Admission
+  readonly statistics: Statistics
   readonly secrets: readonly string[]
   readonly extractCapabilities: NonNullable<A2AGatewayOptions['extractCapabilities']>
   readonly onError: (error: unknown, context: GatewayErrorContext) => void
@@ -115,6 +117,7 @@ export function toSettings(options: A2AGatewayOptions<GatewayTasks>): Settings {
     numbers[name] = Math.min(requireFinite(`config.${name}`, config[name] ?? CONFIG[name]), MAX_DELAY_MS)
   }
   const { maxConcurrentTasks, rateLimit, circuitBreaker } = config
+  const registry = given.registry ?? new AgentRegistry({ clock: given.clock })
   return {
     // The loop above has set every key of CONFIG.
     ...(numbers as typeof CONFIG),
@@ -122,7 +125,8 @@ export function toSettings(options: A2AGatewayOptions<GatewayTasks>): Settings {
     backgroundClock: given.clock ?? systemClock,
     admission: new Admission({ clock, maxConcurrentTasks, rateLimit, circuitBreaker }),
     extractCapabilities,
-    registry: given.registry ?? new AgentRegistry({ clock: given.clock }),
+    statistics: new Statistics(clock, (agentId) => registry.get(agentId) !== null),
+    registry,
     providers: toProviders(given.providers),
     tasks:
       // A manager by its methods. Its lifecycle is checked above.

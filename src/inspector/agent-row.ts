@@ -18,6 +18,12 @@ export interface AgentRow {
   /** How many of its tasks run now. */
   readonly load: number
   readonly maxLoad: number | null
+  /** Its turns so far, and how those that have ended did. */
+  readonly tasks: number
+  readonly completed: number
+  readonly failed: number
+  /** How long its turns took on average, in ms. 0 before the first one has ended. */
+  readonly meanMs: number
   /** For how long its circuit breaker refuses further tasks, in ms. */
   readonly waitMs: number
 }

@@ -24,6 +24,7 @@ import {
   requireMethods,
 } from '../runtime/options.js'
 import { reportError } from '../runtime/report.js'
+import type { GatewayStats } from '../gateway/admission/statistics.js'
 import type { AgentRegistry } from '../gateway/registry/registry.js'
 import type { AgentCard } from '../schemas/agent-card.js'
 import type { Principal } from '../server/caller.js'
@@ -84,6 +85,7 @@ export interface InspectedGateway {
   /** The manager of its tasks, which must be the one that is shown. */
   readonly tasks: object
   loadOf(agentId: string): number
+  stats(agentId: string): Pick<GatewayStats, 'tasks' | 'completed' | 'failed' | 'durationMs'> | null
   waitMsOf(agentId: string): number
   readAgentOf(taskId: string): Promise<string | null>
 }
@@ -210,7 +212,7 @@ function requireHandler(handler: InspectedHandler, { tasks, client }: SourceOpti
 
 /** @throws {TypeError} */
 function requireGateway(gateway: InspectedGateway, tasks: InspectedTasks | undefined): void {
-  requireMethods('gateway', gateway, ['loadOf', 'waitMsOf', 'readAgentOf'], 'be an A2AGateway')
+  requireMethods('gateway', gateway, ['loadOf', 'stats', 'waitMsOf', 'readAgentOf'], 'be an A2AGateway')
   if (gateway.tasks !== tasks) {
     throw new TypeError('"gateway" and "tasks" have different managers: pass tasks: gateway.tasks')
   }

@@ -48,6 +48,10 @@ it('shows which agents work, fail and are full, and no secret', async () => {
     { id: 'good', status: 'online', load: 1, maxLoad: 3, waitMs: 0, url: 'https://agents.test/one' },
     { id: 'bad', status: 'online', load: 0, maxLoad: null, capabilities: ['plan'] },
   ])
+  expect(body).toMatchObject([
+    { tasks: 1, completed: 0, failed: 0, meanMs: 0 },
+    { tasks: 1, completed: 0, failed: 1, meanMs: gateway.stats('bad')?.durationMs.mean },
+  ])
   expect((body as unknown as { waitMs: number }[])[1]?.waitMs).toBeGreaterThan(0)
   expect(JSON.stringify(body)).not.toMatch(/secret/)
   expect((await page.get(`tasks/${task.id}`)).body).toMatchObject({ agentId: 'good' })

@@ -182,6 +182,10 @@ it('shows the agents of a gateway, and takes one out of service', { timeout: 60_
   const { page, faults } = await visit(chromium, await serve({ ...READ, ...options }))
   await page.getByRole('link', { name: 'Gateway' }).click()
   await page.getByRole('heading', { name: 'Planner' }).waitFor()
+  await gateway.sendTask('one', 'Plan it')
+  await page
+    .getByText(/^Runs 0 of at most 4 tasks · 1 so far: 1 completed, 0 failed, \d+ ms on average/)
+    .waitFor()
   expect(await violationsIn(page)).toEqual([])
   await page.getByRole('button', { name: 'Take out of service: one' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Take out of service' }).click()

@@ -41,8 +41,11 @@ describe.each(EXAMPLES)('%s', (example) => {
   })
 })
 
-/** `npm test` runs the tour, which has the most parts. The behaviour of the others has tests of its own. */
-const RUNNING = runsAll ? EXAMPLES : ['examples/00-tour.ts']
+/**
+ * `npm test` runs the tour, which has the most parts, and the file of the LiteLLM-RS document. The behaviour of the others has
+ * tests of its own.
+ */
+const RUNNING = runsAll ? EXAMPLES : ['examples/00-tour.ts', 'examples/32-litellm-rs.ts']
 
 it.each(RUNNING)('%s runs to its end', { timeout: 90_000 }, async (example) => {
   await consumer.run(example)

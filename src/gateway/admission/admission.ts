@@ -88,6 +88,11 @@ export class Admission {
     return this.loadOf(id) < maxConcurrentTasks && this.waitMsOf(id) === 0
   }
 
+  /** The number of running tasks of all agents. */
+  get load(): number {
+    return this.#running
+  }
+
   /** Returns the number of the agent's running tasks. */
   loadOf(agentId: string): number {
     return this.#agents.get(agentId)?.running ?? 0

@@ -42,6 +42,7 @@ export class AgentSelector {
     this.#settings = settings
     this.close = settings.registry.onUnregister((agentId) => {
       settings.admission.forget(agentId)
+      settings.statistics.forget(agentId)
       this.#balancer.forget(agentId)
     })
   }

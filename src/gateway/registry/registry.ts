@@ -7,7 +7,7 @@ import { type HttpOptions, toHttpSettings } from '../../http/request.js'
 import { A2AError, invalidParams } from '../../core/errors.js'
 import { freezeDeep } from '../../core/json.js'
 import { quote } from '../../runtime/describe.js'
-import { systemClock, type Clock } from '../../runtime/clock.js'
+import { elapsed, systemClock, type Clock } from '../../runtime/clock.js'
 import { callSafely } from '../../runtime/uncaught.js'
 import { instantOf } from '../../core/timeline.js'
 import { AGENT_STATUSES, type AgentInput, type AgentStatus, type RegisteredAgent } from './agent.js'
@@ -71,6 +71,25 @@ export interface AgentQuery {
   readonly status?: AgentStatus | undefined
 }
 
+/** The agents of a registry, and their health checks so far. */
+export interface RegistryStats {
+  /** All agents. */
+  readonly agents: number
+  /** Agents by their status. */
+  readonly online: number
+  readonly degraded: number
+  readonly offline: number
+  readonly maintenance: number
+  readonly healthChecks: {
+    /** Health checks that have ended, of agents that are registered and of others. */
+    readonly total: number
+    /** Those that found the agent `offline`. */
+    readonly failed: number
+    /** How long they took, in ms. `mean` is 0 before the first one has ended. */
+    readonly durationMs: { readonly total: number; readonly mean: number; readonly max: number }
+  }
+}
+
 /** One registration. Registering the id again creates another. */
 interface Entry {
   agent: RegisteredAgent
@@ -87,8 +106,8 @@ const OPTION_KEYS = [
   'fetch',
   'urlGuard',
 ]
-/** Number of agents whose health is checked at the same time. */
 const QUERY_KEYS = ['capabilities', 'tags', 'provider', 'status']
+/** Number of agents whose health is checked at the same time. */
 const MAX_CONCURRENT_CHECKS = 16
 /** A health check reads no body, so this limit is never reached. */
 const MAX_BYTES = 1_048_576
@@ -115,6 +134,9 @@ export class AgentRegistry {
   readonly #hasOwnCheck: boolean
   #healthCheck: HealthCheck
   #monitoring: HealthMonitoring | undefined
+  /** The number of agents by status. */
+  readonly #counts = { online: 0, degraded: 0, offline: 0, maintenance: 0 }
+  readonly #checks = { total: 0, failed: 0, ms: 0, maxMs: 0 }
 
   /** @throws {TypeError | RangeError} for an option with an invalid value. The error names the option. */
   constructor(options: AgentRegistryOptions = {}) {
@@ -172,6 +194,7 @@ export class AgentRegistry {
     const entry = this.#entries.get(agentId)
     if (entry === undefined) return null
     this.#entries.delete(agentId)
+    this.#counts[entry.agent.status] -= 1
     for (const listener of this.#unregisterListeners) callSafely(() => listener(agentId))
     return entry.agent
   }
@@ -191,6 +214,13 @@ export class AgentRegistry {
   /** Returns the agent, or `null`. */
   get(agentId: string): RegisteredAgent | null {
     return this.#entries.get(agentId)?.agent ?? null
+  }
+
+  /** Returns how many agents there are by status, and what their health checks have found since the registry was created. */
+  stats(): RegistryStats {
+    const { total, failed, ms, maxMs } = this.#checks
+    const durationMs = { total: ms, mean: total === 0 ? 0 : ms / total, max: maxMs }
+    return { agents: this.#entries.size, ...this.#counts, healthChecks: { total, failed, durationMs } }
   }
 
   /** Returns all agents, in the order of registration. */
@@ -289,6 +319,8 @@ export class AgentRegistry {
     const createdAt = known?.metadata.createdAt ?? given.metadata.createdAt
     const agent = freezeDeep({ ...given, metadata: { ...given.metadata, createdAt } })
     this.#entries.set(agent.id, { agent, pendingCheck: undefined })
+    if (known !== undefined) this.#counts[known.status] -= 1
+    this.#counts[agent.status] += 1
     for (const listener of this.#registerListeners) callSafely(() => listener(agent.id))
     if (known !== undefined) this.#notify(agent, known.status)
     return agent
@@ -297,6 +329,8 @@ export class AgentRegistry {
   #setStatus(entry: Entry, status: AgentStatus, lastSeenAt: string): void {
     const { agent } = entry
     entry.agent = freezeDeep({ ...agent, status, metadata: { ...agent.metadata, lastSeenAt } })
+    this.#counts[agent.status] -= 1
+    this.#counts[status] += 1
     this.#notify(entry.agent, agent.status)
   }
 
@@ -321,8 +355,16 @@ export class AgentRegistry {
     await entry.pendingCheck
   }
 
-  #observe(agent: RegisteredAgent): Promise<ObservedStatus> {
-    return observeStatus(this.#healthCheck, agent, { clock: this.#clock, timeoutMs: this.#timeoutMs })
+  async #observe(agent: RegisteredAgent): Promise<ObservedStatus> {
+    const start = elapsed(this.#clock)
+    const settings = { clock: this.#clock, timeoutMs: this.#timeoutMs }
+    const observed = await observeStatus(this.#healthCheck, agent, settings)
+    const ms = Math.max(0, elapsed(this.#clock) - start)
+    this.#checks.total += 1
+    if (observed === 'offline') this.#checks.failed += 1
+    this.#checks.ms += ms
+    this.#checks.maxMs = Math.max(this.#checks.maxMs, ms)
+    return observed
   }
 
   /**

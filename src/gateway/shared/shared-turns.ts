@@ -176,6 +176,7 @@ export class SharedTurns {
     const { agent, held, release } = given
     const { task, leased, isOwn } = held
     release()
+    this.#settings.statistics.begin(agent.id)('failed')
     const reason =
       'the process that sent the message has died, and the service has not said where it keeps the task'
     this.#report(providerError(agent.provider, agent, reason), given)

@@ -115,7 +115,8 @@ export class Turns {
 
   begin({ agent, provider, taskId, place, start, release, onLocated }: NewTurn): Turn {
     this.requireOpen()
-    const { admission } = this.#settings
+    const { admission, statistics } = this.#settings
+    const end = statistics.begin(agent.id)
     let isLocated = false
     const onRef = (ref: TaskRef): void => {
       if (!place.locate(ref)) return
@@ -136,6 +137,7 @@ export class Turns {
       if (this.#turns.get(taskId) === running) this.#turns.delete(taskId)
     }
     running.left = turn.done.then(() => {
+      end(place.tasks.stateOf(taskId))
       if (turn.outcome === 'succeeded') admission.succeeded(agent.id)
       if (turn.outcome === 'failed') admission.failed(agent.id)
       release?.()

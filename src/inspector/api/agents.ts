@@ -51,8 +51,17 @@ function rowsOf(gateway: InspectedGateway): readonly AgentRow[] {
     lastSeenAt: agent.metadata.lastSeenAt,
     load: gateway.loadOf(id),
     maxLoad: agent.maxConcurrentTasks ?? null,
+    ...doneBy(gateway, id),
     waitMs: gateway.waitMsOf(id),
   }))
+}
+
+function doneBy(
+  gateway: InspectedGateway,
+  id: string,
+): Pick<AgentRow, 'tasks' | 'completed' | 'failed' | 'meanMs'> {
+  const { tasks = 0, completed = 0, failed = 0, durationMs } = gateway.stats(id) ?? {}
+  return { tasks, completed, failed, meanMs: durationMs?.mean ?? 0 }
 }
 
 /** A URL without its user, query and fragment. */

@@ -92,11 +92,17 @@ function Agent({ agent, now, mayMaintain, ask }: AgentProps): VNode {
       <code>${id}</code> · ${provider} · <code>${url}</code> · seen ${ago(agent.lastSeenAt, now)}
     </p>
     <p>
-      ${workOf(agent)}
+      ${workOf(agent)}${agent.tasks > 0 && doneBy(agent)}
       ${maxLoad !== null && html` <meter aria-label=${`Load of ${id}`} min="0" max=${maxLoad} value=${Math.min(load, maxLoad)}></meter>`}
     </p>
     <p>${[...capabilities, ...tags].map((each) => html`<span class="tag">${each}</span> `)}</p>
   </li>`
+}
+
+/** What the agent has done so far, such as ` · 12 so far: 10 completed, 1 failed, 1.2 s on average`. */
+function doneBy({ tasks, completed, failed, meanMs }: AgentRow): string {
+  const mean = completed + failed > 0 ? `, ${duration(meanMs)} on average` : ''
+  return ` · ${tasks} so far: ${completed} completed, ${failed} failed${mean}`
 }
 
 function workOf({ load, maxLoad }: AgentRow): string {
