@@ -74,6 +74,8 @@ export interface StepError {
   readonly code?: string | number | undefined
   /** The `data` of an `A2AError`, of at most 8 KiB. */
   readonly data?: ReadonlyJson | undefined
+  /** Where it was made, with the option `recordStacks` of the handler: at most 4,000 characters, the beginning of a longer one. */
+  readonly stack?: string | undefined
 }
 
 /** The properties of every entry. */
@@ -181,6 +183,11 @@ export type HistoryEntry = Recorded &
         readonly output?: ReadonlyJson | undefined
         readonly error?: StepError | undefined
         readonly attempts: number
+        /**
+         * How long the step took in the process that ended it, with all attempts there and the pauses between them, in ms. Absent
+         * for less than one.
+         */
+        readonly durationMs?: number | undefined
       })
     | (Asked & { readonly kind: 'question' })
     | (Asked & { readonly kind: 'answer'; readonly messageId: string })

@@ -71,7 +71,9 @@ async function answer(
   if (scope instanceof Response) return scope
   if (scope === null) throw new Refusal(401, 'You may not see this page')
   const [, path] =
-    /\/api\/(session|problems|counts|changes|messages|cancel|agents|tasks(?:\/.+)?)$/.exec(pathname) ?? []
+    /\/api\/(session|problems|counts|changes|messages|cancel|redrive|agents|tasks(?:\/.+)?)$/.exec(
+      pathname,
+    ) ?? []
   if (path !== undefined) {
     requireOwnPage(request, settings.hosts)
     const hasAccess = async (): Promise<boolean> => {

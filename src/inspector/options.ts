@@ -6,6 +6,7 @@
 import type { A2AClient } from '../client/a2a-client.js'
 import type { HistoryRecorded, TaskEvent } from '../core/events.js'
 import type { FeedOptions, TaskFeed } from '../core/feed/types.js'
+import type { DeadLetterQuery } from '../core/history/dead-letters.js'
 import type { ForkOptions } from '../core/history/fork.js'
 import type { Lifecycle } from '../core/lifecycle.js'
 import type { TaskChildren } from '../core/lineage/children.js'
@@ -54,6 +55,7 @@ export interface InspectedTasks {
   feed?(options?: FeedOptions): TaskFeed<string>
   fork?(taskId: string, options?: ForkOptions): Promise<{ readonly id: string }>
   redrive?(taskId: string): Promise<{ readonly id: string }>
+  deadLetters?(query?: DeadLetterQuery): MaybePromise<TaskPage<string>>
   deleteTask?(taskId: string): MaybePromise<unknown>
 }
 

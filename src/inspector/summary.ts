@@ -11,6 +11,7 @@ export interface Summary {
   readonly id: string
   readonly contextId: string
   readonly skill: string
+  readonly isSkillStated: boolean
   readonly state: string
   readonly owner?: string
   readonly generation: number
@@ -32,6 +33,7 @@ export function summaryOf(task: TaskSnapshot<string>): Summary {
   const { id, contextId, skill, state, owner, generation, createdAt, updatedAt, failure } = task
   return {
     ...{ id, contextId, skill, state, generation, createdAt, updatedAt },
+    isSkillStated: isSkillStated(task),
     ...(owner !== undefined && { owner }),
     title: titleOf(task),
     note: short(failure?.error?.message ?? statusText(task.message)),
@@ -39,6 +41,24 @@ export function summaryOf(task: TaskSnapshot<string>): Summary {
     messages: task.messages.length,
     artifacts: task.artifacts.length,
   }
+}
+
+/** What a search by text looks at, in small letters. */
+export function searchedIn({
+  id,
+  contextId,
+  skill,
+  isSkillStated,
+  owner = '',
+  title,
+  note,
+}: Summary): string {
+  return [id, contextId, isSkillStated ? skill : '', owner, title, note].join('\n').toLowerCase()
+}
+
+/** A message names no skill: a task that it begins has the first one of the card. */
+export function isSkillStated({ skill, input, messages }: TaskSnapshot<string>): boolean {
+  return skill !== '' && (input !== null || messages[0]?.role !== 'user')
 }
 
 export function titleOf({ messages, input }: TaskSnapshot<string>): string {

@@ -127,7 +127,8 @@ it('is used by keyboard alone, from the list to an answer', { timeout: 60_000 },
     for (let count = 0; count < 60; count += 1) {
       const name = await page.evaluate<string>(`(() => {
         const { activeElement: element } = document
-        return element.getAttribute('aria-label') ?? (element.closest('label') ?? element).textContent
+        const other = document.getElementById(element.getAttribute('aria-labelledby'))
+        return element.getAttribute('aria-label') ?? (other ?? element.closest('label') ?? element).textContent
       })()`)
       if (text.test(name)) return
       await page.keyboard.press('Tab')

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { blocksOf, hasMarkup } from '../../src/inspector/page/markdown/blocks.js'
 import { inlineOf, type Inline } from '../../src/inspector/page/markdown/inline.js'
+import { Share, TooMuchWork, Work } from '../../src/inspector/page/markdown/work.js'
 import { samples } from '../support/samples.js'
 
 const link = (href: string, ...content: Inline[]): Inline => ({ type: 'a', href, content })
@@ -112,11 +113,50 @@ describe('blocksOf', () => {
     ' ',
   ]
 
+  const SIZE = 99_000
+  const repeated = (piece: string): string => piece.repeat(Math.ceil(SIZE / piece.length)).slice(0, SIZE)
+
+  it.each([
+    ['a wide table', `${repeated('|a').slice(0, SIZE / 2)}\n|-|\n|1|`],
+    ['a table of pipes', repeated('|||\n|-|-\n')],
+    ['a tall table', `|a|b|\n|-|-|\n${repeated('|1|2|\n')}`],
+    ['items', repeated('- a\n')],
+    ['lists in lists', repeated('- x\n  - x\n    - x\n      - x\n        - x\n          - x\n')],
+    ['code', repeated('`a`')],
+    ['marks that close nothing', repeated('*a **b ***c ~~d _e __f ')],
+    ['one mark that closes nothing', repeated('*a ')],
+    ['brackets', repeated('[a')],
+    ['addresses', repeated('<http://a')],
+    ['headings', repeated('# a\n')],
+    ['paragraphs', repeated('a\n\n')],
+    ['tables in lists', repeated('- |a|b|\n  |-|-|\n')],
+  ])('of %s is too much work', (_, text) => {
+    expect(() => blocksOf(text)).toThrow(TooMuchWork)
+  })
+
+  it('counts each element that a page makes, and each place where one might begin', () => {
+    const work = new Work()
+    blocksOf('# a\n- *b*\n- c\n\n|x|y|\n|-|-|\n|1|2|\n\n`d` _e', work)
+    // Heading, list with 2 items of a paragraph each, an emphasis, a table of 4 cells, a paragraph with code, and an open mark.
+    expect(work.used).toBe(1 + 1 + 2 + 2 + 1 + 1 + 4 + 1 + 1 + 1)
+  })
+
+  it('reads a long report', () => {
+    const section = '## Part\n\nSome *words* and `code` about https://x.test/a.\n\n- one\n- two\n\n'
+    expect(blocksOf(section.repeat(300)).length).toBe(900)
+  })
+
   it('ends for what opens everything and closes nothing, and for deep nesting', () => {
     for (const piece of HOSTILE) {
       const text = piece.repeat(samples(100_000) / piece.length)
       for (const each of [text, `${text}x`, `#${text}x`, `|\n|${text}x`]) {
-        expect(JSON.stringify(blocksOf(each)).length).toBeLessThan(100 * samples(100_000))
+        const work = new Work()
+        try {
+          expect(JSON.stringify(blocksOf(each, work)).length).toBeLessThan(100 * samples(100_000))
+        } catch (error) {
+          expect(error).toBeInstanceOf(TooMuchWork)
+        }
+        expect(work.used).toBeLessThan(samples(100_000))
       }
     }
   })
@@ -143,5 +183,28 @@ describe('blocksOf', () => {
           expect(href).toMatch(/^(https?:|mailto:)/)
       }),
     )
+  })
+})
+
+describe('all texts that are shown', () => {
+  const text = '- a\n'.repeat(1_500)
+  const shares = (): { share: Share; isRendered: () => boolean }[] =>
+    Array.from({ length: 10 }, () => {
+      const share = new Share()
+      return { share, isRendered: () => share.render((work) => blocksOf(text, work)) !== undefined }
+    })
+
+  it('share a bound, and give back what they no longer need', () => {
+    const [first, ...others] = shares()
+    expect(first?.isRendered()).toBe(true)
+    const rendered = others.filter(({ isRendered }) => isRendered())
+    expect(rendered.length).toBe(5)
+    // Again, it takes what it had.
+    expect(first?.isRendered()).toBe(true)
+    first?.share.release()
+    expect(others.filter((each) => !rendered.includes(each))[0]?.isRendered()).toBe(true)
+    for (const { share } of others) share.release()
+    expect(first?.isRendered()).toBe(true)
+    first?.share.release()
   })
 })

@@ -36,7 +36,7 @@ describe.each(GUIDES)('the limits under "%s" and in the guide %s', (section, gui
 const NO_LIMITS = [
   ...['baseDelayMs', 'expirySkewMs', 'heartbeatMs', 'initialMs', 'leftMs', 'maxMs', 'pollIntervalMs'],
   ...['pruneIntervalMs', 'resetMs', 'retryAfterMs', 'retryMinMs', 'sweepIntervalMs'],
-  ...['graceMs', 'pageSize', 'softTtlMs'],
+  ...['graceMs', 'pageSize', 'softTtlMs', 'durationMs'],
 ]
 /** They have a row under the name of their option, or of what they bound. */
 const UNDER_ANOTHER_NAME = ['hardTtlMs', 'maxAgeMs', 'maxBytes', 'maxCount', 'maxEntries']

@@ -38,33 +38,51 @@ export async function again(call: Call, taskId: string): Promise<Response> {
   return jsonResponse(await call.source.send(call.scope, { parts: first.parts, like: taskId }))
 }
 
-/** The most tasks in each state that one request cancels. */
-const MAX_CANCELED = 200
+/** The most tasks in each state that one request changes. */
+const MAX_CHANGED = 200
 
 /** Cancels the tasks that match and have not ended, latest change first. `hasMore`: there are further ones. */
 export async function cancelAll(call: Call): Promise<Response> {
   const { source, scope } = call
   await readBody(call)
-  const query = { ...readListQuery(call.query), hasFailuresFirst: false, pageSize: MAX_CANCELED }
+  const query = { ...readListQuery(call.query), pageSize: MAX_CHANGED }
   const { states, terminal } = source.lifecycle
   const live = states.filter((state) => !terminal.includes(state) && (query.state ?? state) === state)
   let canceled = 0
   let hasMore = false
   for (const state of live) {
-    const found = await listTasks(source, scope, { ...query, state })
+    const found = await listTasks(source.page.bind(source), scope, { ...query, state })
     hasMore ||= found.nextCursor !== undefined
     for (const { id } of found.tasks) {
       await audit(call, 'cancel', { taskId: id })
-      canceled += await cancelOne(call, id)
+      canceled += await countOf(async () => source.cancel(scope, await source.task(scope, id)))
     }
   }
   return jsonResponse({ canceled, hasMore })
 }
 
-/** 1, or 0 for a task that has ended before its turn. */
-async function cancelOne({ source, scope }: Call, taskId: string): Promise<number> {
+/** Redrives the dead letters that match, latest change first. `refused`: how many could not be redriven. */
+export async function redriveAll(call: Call): Promise<Response> {
+  const { source, scope } = call
+  await readBody(call)
+  const { state = FAILED, ...query } = readListQuery(call.query)
+  if (state !== FAILED) return jsonResponse({ redriven: 0, refused: 0, hasMore: false })
+  const letters = { ...query, pageSize: MAX_CHANGED }
+  const { tasks, nextCursor } = await listTasks(source.deadLetters.bind(source), scope, letters)
+  let redriven = 0
+  for (const { id } of tasks) {
+    await audit(call, 'redrive', { taskId: id })
+    redriven += await countOf(() => source.redrive(id))
+  }
+  return jsonResponse({ redriven, refused: tasks.length - redriven, hasMore: nextCursor !== undefined })
+}
+
+const FAILED = 'failed'
+
+/** 1 for an action that is done, or 0 for one that is refused, such as for a task that has ended before its turn. */
+async function countOf(act: () => Promise<unknown>): Promise<number> {
   try {
-    await source.cancel(scope, await source.task(scope, taskId))
+    await act()
     return 1
   } catch (error) {
     if (describeFailure(error).isInternal) throw error

@@ -29,7 +29,6 @@ export function readListQuery(query: URLSearchParams): ListQuery {
     text: readText(query, 'text'),
     updatedSince: since,
     updatedBefore: before,
-    hasFailuresFirst: query.get('order') === 'failures',
     pageSize: readInteger(query, 'size', 1, MAX_PAGE) ?? PAGE_SIZE,
     cursor: readText(query, 'cursor'),
   }

@@ -12,7 +12,7 @@ import { Refusal } from '../refusal.js'
 import { jsonResponse } from '../responses.js'
 import { listTasks } from '../source/listing.js'
 import { summaryOf } from '../summary.js'
-import { again, cancel, cancelAll, fork, redeliver, redrive, remove, send } from './acts.js'
+import { again, cancel, cancelAll, fork, redeliver, redrive, redriveAll, remove, send } from './acts.js'
 import { agents, maintain } from './agents.js'
 import type { Call } from './call.js'
 import { cardProblems } from './card-problems.js'
@@ -41,6 +41,7 @@ const ROUTES: readonly Route[] = [
   { verb: 'GET', path: /^tasks\/([^/]+)\/wire$/, answer: wire },
   { verb: 'POST', path: /^messages$/, answer: send },
   { verb: 'POST', path: /^cancel$/, answer: cancelAll },
+  { verb: 'POST', path: /^redrive$/, answer: redriveAll },
   { verb: 'POST', path: /^tasks\/([^/]+)\/again$/, answer: again },
   { verb: 'POST', path: /^tasks\/([^/]+)\/cancel$/, answer: cancel },
   { verb: 'POST', path: /^tasks\/([^/]+)\/redeliver$/, answer: redeliver },
@@ -107,7 +108,7 @@ async function problems({ settings }: Call): Promise<Response> {
 }
 
 async function list({ source, scope, query }: Call): Promise<Response> {
-  return jsonResponse(await listTasks(source, scope, readListQuery(query)))
+  return jsonResponse(await listTasks(source.page.bind(source), scope, readListQuery(query)))
 }
 
 async function counts({ source, scope, query }: Call): Promise<Response> {

@@ -126,6 +126,8 @@ export const api = {
   maintain: (id: string, status: 'maintenance' | 'online') =>
     post<readonly AgentRow[]>('agents', { id, status }),
   cancelAll: (query: Query) => post<{ canceled: number; hasMore: boolean }>(withQuery('cancel', query), {}),
+  redriveAll: (query: Query) =>
+    post<{ redriven: number; refused: number; hasMore: boolean }>(withQuery('redrive', query), {}),
   cancel: (id: string) => post<object>(taskPath(id, '/cancel'), {}),
   redeliver: (taskId: string, id: string) => post<{ ok: boolean }>(taskPath(taskId, '/redeliver'), { id }),
   changes: (signal: AbortSignal) => stream<ListChange>('changes', {}, signal),

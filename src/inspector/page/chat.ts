@@ -5,7 +5,7 @@
  */
 import { html } from 'htm/preact'
 import type { VNode } from 'preact'
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { api, type Session } from './api.js'
 import { useTask } from './live.js'
 import { Text } from './markdown/text.js'
@@ -13,7 +13,7 @@ import { useDraft } from './message.js'
 import { taskHref } from './route.js'
 import { StateBadge } from './state.js'
 import { Conversation, Results } from './task/conversation.js'
-import { Reply } from './task/reply.js'
+import { isAsked, Reply } from './task/reply.js'
 import { messageOf, ownerName } from './format.js'
 
 interface Turn {
@@ -28,6 +28,7 @@ export function Chat({ session }: { session: Session }): VNode {
   const [turns, setTurns] = useState<readonly Turn[]>([])
   const [failure, setFailure] = useState('')
   const [isBusy, setBusy] = useState(false)
+  const [openTask, setOpenTask] = useState('')
   const draft = useDraft(session)
   const isReady = draft.isReady && !isBusy
   const send = async (): Promise<void> => {
@@ -55,23 +56,36 @@ export function Chat({ session }: { session: Session }): VNode {
         The agent gets your messages from the user <b>${ownerName(session.sender)}</b>.
       </p>`
     }
-    ${turns.map((turn) => html`<${TurnView} turn=${turn} session=${session} />`)}
+    ${turns.map((turn, index) => html`<${TurnView} key=${index} turn=${turn} session=${session} onOpen=${setOpenTask} />`)}
     ${failure !== '' && html`<p class="notice" role="alert">${failure}</p>`}
-    <form class="reply" onSubmit=${submit}>
-      ${draft.textField('Message')}
-      <button type="submit" class="solid" disabled=${!isReady}>Send</button>
-      ${draft.fileField}
-    </form>
+    ${
+      openTask !== '' && openTask === turns.at(-1)?.taskId
+        ? html`<p>
+            <button type="button" class="plain" onClick=${() => setOpenTask('')}>Begin another task</button>
+          </p>`
+        : html`<form class="reply" onSubmit=${submit}>
+            ${draft.textField('Message')}
+            <button type="submit" class="solid" disabled=${!isReady}>Send</button>
+            ${draft.fileField}
+          </form>`
+    }
   </section>`
 }
 
-function TurnView({ turn, session }: { turn: Turn; session: Session }): VNode {
+interface TurnProps {
+  readonly turn: Turn
+  readonly session: Session
+  /** Receives the id of a task with a form of its own, and `''` once it has none. */
+  readonly onOpen: (taskId: string) => void
+}
+
+function TurnView({ turn, session, onOpen }: TurnProps): VNode {
   const { said, taskId, text = '' } = turn
-  if (taskId !== undefined) return html`<${ChatTask} id=${taskId} session=${session} />`
+  if (taskId !== undefined) return html`<${ChatTask} id=${taskId} session=${session} onOpen=${onOpen} />`
   return html`<ol class="messages">
     <li class="message user">
       <h3>User</h3>
-      <div class="text">${said}</div>
+      <${Text} text=${said} />
     </li>
     <li class="message agent">
       <h3>Agent</h3>
@@ -80,14 +94,20 @@ function TurnView({ turn, session }: { turn: Turn; session: Session }): VNode {
   </ol>`
 }
 
-function ChatTask({ id, session }: { id: string; session: Session }): VNode {
+interface ChatTaskProps extends Pick<TurnProps, 'session' | 'onOpen'> {
+  readonly id: string
+}
+
+function ChatTask({ id, session, onOpen }: ChatTaskProps): VNode {
   const { log, failure } = useTask(id, session)
   const task = log.latest
+  const isQuestion = task !== undefined && isAsked(session, task)
+  useEffect(() => onOpen(isQuestion ? id : ''), [isQuestion])
   if (task === undefined) return html`<p class="quiet">${failure === '' ? 'Loading…' : failure}</p>`
   return html`<article class="chat-task">
     <p><${StateBadge} state=${task.state} /> <a href=${taskHref(id)}>Open the task</a></p>
-    <${Conversation} task=${task} />
+    <${Conversation} task=${task} isAsked=${isQuestion} />
     <${Results} task=${task} />
-    <${Reply} session=${session} task=${task} />
+    ${isQuestion && html`<${Reply} session=${session} task=${task} />`}
   </article>`
 }

@@ -77,6 +77,7 @@ export function Confirmed({ label, onDone, isDangerous = false, ...question }: C
   return html`<button
       type="button"
       class=${isDangerous ? 'danger' : 'plain'}
+      title=${question.text}
       onClick=${() => setAsking(true)}
     >
       ${label}

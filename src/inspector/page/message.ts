@@ -19,7 +19,8 @@ export interface Draft {
   readonly isReady: boolean
   /** What it says, to be confirmed. */
   readonly summary: string
-  readonly textField: (label: string) => VNode
+  /** @param label - Its label, or the id of the element that is its label. */
+  readonly textField: (label: string | { readonly id: string }) => VNode
   readonly fileField: VNode
   readonly content: () => Promise<{ readonly text?: string; readonly files?: readonly FilePart[] }>
   readonly clear: () => void
@@ -37,9 +38,10 @@ export function useDraft({ maxFiles, maxMessageBytes }: Session): Draft {
     summary: [said, ...files.map(({ name }) => name)].join('\n').trim(),
     textField: (label) =>
       html`<label>
-        <span>${label}</span>
+        ${typeof label === 'string' && html`<span>${label}</span>`}
         <textarea
           rows="2"
+          aria-labelledby=${typeof label === 'string' ? undefined : label.id}
           value=${text}
           onInput=${(event: Event) => setText((event.currentTarget as HTMLTextAreaElement).value)}
         ></textarea>

@@ -16,14 +16,16 @@ export function Sparkline({ counts }: { counts: readonly number[] }): VNode {
     const height = count === 0 ? 1 : Math.max(2, (count / max) * HEIGHT)
     return html`<rect x=${index * STEP} y=${HEIGHT - height} width=${STEP - 1} height=${height} />`
   })
-  return html`<svg
-    class="sparkline"
-    role="img"
-    width=${counts.length * STEP}
-    height=${HEIGHT}
-    aria-label=${`${total} changes in the last minute`}
-  >
-    <title>${total} changes in the last minute</title>
-    ${bars}
-  </svg>`
+  return html`<span class="sparkline">
+    <span aria-hidden="true">${total.toLocaleString('en')} ${total === 1 ? 'change' : 'changes'}/min</span>
+    <svg
+      role="img"
+      width=${counts.length * STEP}
+      height=${HEIGHT}
+      aria-label=${`${total} changes in the last minute`}
+    >
+      <title>Changes of tasks in the last minute</title>
+      ${bars}
+    </svg>
+  </span>`
 }

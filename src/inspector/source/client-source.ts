@@ -57,6 +57,10 @@ export class ClientSource implements TaskSource {
     return { tasks: page.tasks.map(snapshotOf), nextCursor: nextPageToken || undefined }
   }
 
+  deadLetters(): Promise<SourcePage> {
+    throw unsupported('redrive')
+  }
+
   counts(): Promise<undefined> {
     return Promise.resolve(undefined)
   }

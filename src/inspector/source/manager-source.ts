@@ -54,6 +54,17 @@ export class ManagerSource implements TaskSource {
     return await this.#tasks.pageTasks({ ...filterOf(scope, filter), updatedBefore, pageSize, cursor })
   }
 
+  async deadLetters(
+    scope: Scope,
+    query: SourceQuery,
+    pageSize: number,
+    cursor?: string,
+  ): Promise<SourcePage> {
+    const { updatedBefore, ...filter } = query
+    const wanted = { ...filterOf(scope, filter), updatedBefore, pageSize, cursor }
+    return (await this.#tasks.deadLetters?.(wanted)) ?? { tasks: [] }
+  }
+
   async counts(scope: Scope, query: CountQuery): Promise<Readonly<Record<string, number>>> {
     const filter = filterOf(scope, query)
     const counted = this.lifecycle.states.map(

@@ -60,6 +60,8 @@ export interface TaskSource {
   readonly lifecycle: Lifecycle<string>
   readonly card: AgentCard | undefined
   page(scope: Scope, query: SourceQuery, pageSize: number, cursor?: string): Promise<SourcePage>
+  /** The tasks that have failed for good and were not redriven. */
+  deadLetters(scope: Scope, query: SourceQuery, pageSize: number, cursor?: string): Promise<SourcePage>
   /** The number of tasks in each state; `undefined` where it is not known. */
   counts(scope: Scope, query: CountQuery): Promise<Readonly<Record<string, number>> | undefined>
   /** @throws {A2AError} `TASK_NOT_FOUND`, also for a task outside the scope. */

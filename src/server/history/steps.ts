@@ -7,7 +7,7 @@ import { JsonReader } from '../../core/json.js'
 import type { HistoryEntry, StepError } from '../../core/events.js'
 import type { ReadonlyJson } from '../../core/json-types.js'
 import { observed, onAbort, raceAbort } from '../../runtime/abort.js'
-import type { Clock } from '../../runtime/clock.js'
+import { elapsed, type Clock } from '../../runtime/clock.js'
 import { readOptions, requireDelay, requireFunction } from '../../runtime/options.js'
 import { A2AError } from '../../core/errors.js'
 import type { Nothing } from '../nothing.js'
@@ -98,12 +98,12 @@ export function runStep<T extends StepOutput>(
   options: StepOptions = {},
 ): Promise<T> {
   const perform: Perform = async (step, timeoutMs) => {
-    const { key, attempt, signal, others } = step
+    const { key, attempt, signal } = step
     const output = await run.attempt(step.label, () =>
       within(run.clock, signal, timeoutMs, (own) => work({ signal: own, key, attempt })),
     )
     const checked = readOutput(output, key, run)
-    await record(run, step, { ...(checked !== undefined && { output: checked }) }, others)
+    await record(run, step, { ...(checked !== undefined && { output: checked }) })
     return checked
   }
   return observed(runRecorded<T>(run, name, work, options, 'run.step', perform))
@@ -115,6 +115,8 @@ export interface StepAttempt extends StepContext {
   readonly label: string
   /** How many other steps, questions and waits were under way when the step began. */
   readonly others: number
+  /** When its first attempt in this process began, as `elapsed` gives it. */
+  readonly startedAt: number
 }
 
 /** Does the work of an attempt, and stores its output, which it resolves to. */
@@ -160,7 +162,7 @@ export async function runRecorded<T extends StepOutput>(
   const others = journal.inFlight
   const leave = journal.enter()
   try {
-    const step = { label, key, others, signal: run.signal() }
+    const step = { label, key, others, signal: run.signal(), startedAt: elapsed(run.clock) }
     const all = (): Promise<ReadonlyJson | undefined> =>
       attempts(run, step, retry, (count) => perform({ ...step, attempt: count }, timeoutMs))
     // The copy that the history keeps, as in a replay.
@@ -187,7 +189,7 @@ async function attempts<T>(
   retry: RetrySettings | undefined,
   perform: (count: number) => Promise<T>,
 ): Promise<T> {
-  const { signal, label, others } = step
+  const { signal, label } = step
   for (let count = 1; ; count += 1) {
     let failure: unknown
     try {
@@ -202,7 +204,7 @@ async function attempts<T>(
     // The run is over: whether the step succeeds is up to the next attempt of the turn.
     if (signal.aborted) throw failure
     if (retry === undefined || count >= retry.attempts || !retry.isRetryable(failure)) {
-      await record(run, { label, attempt: count }, { error: toStepError(failure) }, others)
+      await record(run, { ...step, attempt: count }, { error: toStepError(failure) })
       run.onFailed(label, failure)
       throw failure
     }
@@ -212,16 +214,28 @@ async function attempts<T>(
 }
 
 async function record(
-  { journal, stored, settle }: StepHost,
-  { label, attempt }: Pick<StepAttempt, 'label' | 'attempt'>,
+  { clock, journal, stored, settle }: StepHost,
+  { label, attempt, startedAt, others }: StepAttempt,
   result: { readonly output?: ReadonlyJson; readonly error?: StepError },
-  others: number,
 ): Promise<void> {
   settle(label)
   // Others may have begun since.
   const parallel = Math.max(others, journal.inFlight - 1)
-  journal.record({ kind: 'step', name: label, attempts: attempt, ...result }, parallel)
+  const entry = {
+    kind: 'step',
+    name: label,
+    attempts: attempt,
+    ...result,
+    ...tookSince(startedAt, clock),
+  } as const
+  journal.record(entry, parallel)
   await stored()
+}
+
+/** How long a step took, for its entry. */
+export function tookSince(startedAt: number, clock: Clock): { readonly durationMs?: number } {
+  const durationMs = Math.round(elapsed(clock) - startedAt)
+  return durationMs > 0 ? { durationMs } : {}
 }
 
 /** The result of `work`; rejects with `REQUEST_TIMED_OUT` after `timeoutMs`, and with the reason when `signal` aborts. */

@@ -6,7 +6,7 @@
 import type { HistoryEntry } from '../../core/events.js'
 import type { MaybePromise } from '../../core/managers.js'
 import { observed, raceAbort } from '../../runtime/abort.js'
-import { limitOf, readOutput, runRecorded, type Perform } from './steps.js'
+import { limitOf, readOutput, runRecorded, tookSince, type Perform } from './steps.js'
 import type { StepAttempt, StepContext, StepHost, StepOptions, StepOutput, TransactionWork } from './steps.js'
 import { isThenable } from '../../core/emitter.js'
 
@@ -37,7 +37,11 @@ export function runTransaction<T extends StepOutput, C>(
         // Others may have begun since.
         const parallel = Math.max(step.others, journal.inFlight - 1)
         return journal.complete(
-          { ...unfinished, ...(checked !== undefined && { output: checked }) },
+          {
+            ...unfinished,
+            ...(checked !== undefined && { output: checked }),
+            ...tookSince(step.startedAt, run.clock),
+          },
           parallel,
         )
       }

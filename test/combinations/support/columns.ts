@@ -204,7 +204,7 @@ async function inspect(row: Row): Promise<void> {
   }
   const { taskId } = await say({ text: 'ask' })
   await expect.poll(() => tasks.stateOf(taskId)).toBe('input-required')
-  expect(await get('tasks?order=failures')).toMatchObject({ tasks: [{ id: taskId }] })
+  expect(await get('tasks?state=input-required')).toMatchObject({ tasks: [{ id: taskId }] })
   expect(await get('counts')).toMatchObject({ 'input-required': 1 })
   await say({ text: 'this', taskId })
   await expect.poll(() => tasks.stateOf(taskId)).toBe('completed')

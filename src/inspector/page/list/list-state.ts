@@ -4,7 +4,7 @@
  * @module
  */
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { Summary } from '../../summary.js'
+import { searchedIn, type Summary } from '../../summary.js'
 import { api, type ListChange } from '../api.js'
 import type { Live } from '../live.js'
 import { messageOf } from '../format.js'
@@ -17,13 +17,9 @@ export interface Filter {
   readonly skill: string
   /** The age of the oldest change that is shown, in ms; 0 for any. */
   readonly ageMs: number
-  readonly hasFailuresFirst: boolean
 }
 
-export const NO_FILTER: Filter = {
-  ...{ text: '', state: '', context: '', owner: '', skill: '', ageMs: 0 },
-  hasFailuresFirst: true,
-}
+export const NO_FILTER: Filter = { text: '', state: '', context: '', owner: '', skill: '', ageMs: 0 }
 
 export interface ListState {
   readonly rows: readonly Summary[]
@@ -147,7 +143,7 @@ function useArrivals(filter: Filter, live: Live, pages: Pages): Pick<ListState, 
     pages.keep(change)
     const before = pages.current()
     const { rows, added } = withChanges(before.rows, change, filter)
-    const shown = isAtTop.current ? withNew(rows, added, filter) : rows
+    const shown = isAtTop.current && added.length > 0 ? [...added, ...rows] : rows
     pages.put(shown === before.rows ? before : { ...before, rows: shown })
     if (isAtTop.current || count.current === Infinity) return
     for (const task of added) tasks.current.set(task.id, task)
@@ -187,16 +183,12 @@ export function selectionOf(filter: Filter): Readonly<Record<string, string | un
 }
 
 function queryOf(filter: Filter, cursor: string | undefined): Readonly<Record<string, string | undefined>> {
-  return { ...selectionOf(filter), order: orderOf(filter), cursor }
+  return { ...selectionOf(filter), cursor }
 }
 
 function commonQuery({ context, owner, skill, ageMs }: Filter): Readonly<Record<string, string | undefined>> {
   const since = ageMs === 0 ? undefined : new Date(Date.now() - ageMs).toISOString()
   return { context, owner, skill, since }
-}
-
-function orderOf({ hasFailuresFirst }: Filter): string | undefined {
-  return hasFailuresFirst ? 'failures' : undefined
 }
 
 /** Rows that a live change has added are not repeated. */
@@ -232,16 +224,7 @@ function withChanges(
 
 function withAll(rows: readonly Summary[], change: TaskChanges, filter: Filter): readonly Summary[] {
   const changed = withChanges(rows, change, filter)
-  return withNew(changed.rows, changed.added, filter)
-}
-
-/** New rows come first. */
-function withNew(rows: readonly Summary[], added: readonly Summary[], filter: Filter): readonly Summary[] {
-  if (added.length === 0) return rows
-  if (!filter.hasFailuresFirst || filter.state !== '') return [...added, ...rows]
-  const isFailed = ({ state }: Summary): boolean => state === 'failed'
-  const all = [...added, ...rows]
-  return [...all.filter(isFailed), ...all.filter((row) => !isFailed(row))]
+  return [...changed.added, ...changed.rows]
 }
 
 function isShown(task: Summary, { text, state, context, owner, skill }: Filter): boolean {
@@ -249,10 +232,7 @@ function isShown(task: Summary, { text, state, context, owner, skill }: Filter):
   if (context !== '' && task.contextId !== context) return false
   if (owner !== '' && task.owner !== owner) return false
   if (skill !== '' && task.skill !== skill) return false
-  if (text === '') return true
-  const { id, contextId, title, note } = task
-  const fields = [id, contextId, task.skill, task.owner ?? '', title, note]
-  return fields.some((field) => field.toLowerCase().includes(text.toLowerCase()))
+  return searchedIn(task).includes(text.toLowerCase())
 }
 
 /** Counted again after changes, at most once a second. */

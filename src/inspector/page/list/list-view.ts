@@ -12,6 +12,7 @@ import { api, type Session } from '../api.js'
 import { ago, dateTime, ownerName, shortId, stateName } from '../format.js'
 import { NO_FILTER, selectionOf, useList, type Filter, type ListState } from './list-state.js'
 import type { Live } from '../live.js'
+import { Line } from '../markdown/text.js'
 import { taskHref } from '../route.js'
 import { stateClass, StateDot } from '../state.js'
 
@@ -111,16 +112,9 @@ function MoreFilters({ session, filter, change }: Omit<FilterProps, 'counts'>): 
           ${AGES.map(([label, ms]) => html`<option value=${ms}>${label}</option>`)}
         </select>
       </label>
-      <label class="check">
-        <input
-          type="checkbox"
-          checked=${filter.hasFailuresFirst}
-          onChange=${() => change({ hasFailuresFirst: !filter.hasFailuresFirst })}
-        />
-        <span>Failures first</span>
-      </label>
       <button type="button" class="plain" onClick=${() => change(NO_FILTER)}>Clear filters</button>
       ${session.actions.includes('cancel') && html`<${CancelAll} filter=${filter} />`}
+      ${session.actions.includes('redrive') && html`<${RedriveAll} filter=${filter} />`}
     </div>
   </details>`
 }
@@ -137,6 +131,23 @@ function CancelAll({ filter }: { filter: Filter }): VNode {
       text="All tasks that the filters select and that have not ended are canceled, at most 200 in each state at a time."
       verb="Cancel tasks"
       isDangerous=${true}
+      act=${act}
+    />
+    <span class="said" role="status">${said}</span>`
+}
+
+function RedriveAll({ filter }: { filter: Filter }): VNode {
+  const [said, setSaid] = useState('')
+  const act = async (): Promise<void> => {
+    const { redriven, refused, hasMore } = await api.redriveAll(selectionOf(filter))
+    const others = `${refused > 0 ? `, ${refused} refused` : ''}${hasMore ? ', and there are more' : ''}`
+    setSaid(`${redriven} redriven${others}`)
+  }
+  return html`<${Confirmed}
+      label="Redrive matching failures"
+      title="Redrive the matching failures?"
+      text="A new task continues each task that the filters select, has failed for good and was not redriven yet, at most 200 at a time. Steps that are done stay done."
+      verb="Redrive tasks"
       act=${act}
     />
     <span class="said" role="status">${said}</span>`
@@ -270,9 +281,11 @@ interface RowProps {
 }
 
 function Row({ task, position, total, isSelected, now }: RowProps): VNode {
-  const { id, title, note, skill, state, owner, updatedAt, isDead } = task
+  const { id, title, note, skill, isSkillStated, state, owner, updatedAt, isDead } = task
   const detail =
-    note !== '' && note !== title ? note : [skill, owner && ownerName(owner)].filter(Boolean).join(' · ')
+    note !== '' && note !== title
+      ? note
+      : [isSkillStated && skill, owner && ownerName(owner)].filter(Boolean).join(' · ')
   return html`<li
     style=${{ transform: `translateY(${position * ROW_HEIGHT}px)` }}
     aria-posinset=${position + 1}
@@ -280,12 +293,12 @@ function Row({ task, position, total, isSelected, now }: RowProps): VNode {
   >
     <a class="row" href=${taskHref(id)} aria-current=${isSelected ? 'true' : undefined}>
       <${StateDot} state=${state} />
-      <span class="row-title">${title === '' ? shortId(id) : title}</span>
+      <span class="row-title">${title === '' ? shortId(id) : html`<${Line} text=${title} />`}</span>
       <time class="row-time" datetime=${updatedAt} title=${dateTime(updatedAt)}>${ago(updatedAt, now)}</time>
       <span class="row-state">
         <span class=${`state-name ${stateClass(state)}`}>${stateName(state)}</span>
-        ${isDead && html`<span class="tag">for good</span>`}
-        <span class="row-note">${detail}</span>
+        ${isDead && html`<span class="tag" title="No further attempt is made. A redrive continues it">for good</span>`}
+        <span class="row-note"><${Line} text=${detail} /></span>
       </span>
     </a>
   </li>`

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { Work } from './work.js'
 import { inlineOf, type Inline } from './inline.js'
 
 type Row = readonly (readonly Inline[])[]
@@ -31,22 +32,32 @@ export function hasMarkup(text: string): boolean {
   return MARKUP.test(text)
 }
 
-export function blocksOf(text: string): Block[] {
-  return parse(text.replace(/\r\n?/g, '\n').replace(/\t/g, '    ').split('\n'), 0, [])
+/** @throws {TooMuchWork} */
+export function blocksOf(text: string, work = new Work()): Block[] {
+  const lines = text.replace(/\r\n?/g, '\n').replace(/\t/g, '    ').split('\n')
+  return parse(lines, { work, depth: 0, open: [] })
+}
+
+/** What blocks are within. */
+interface Around {
+  readonly work: Work
+  readonly depth: number
+  /** The levels of the headings around a block. */
+  readonly open: number[]
 }
 
 /** The lines of a block and the position after them. */
 type Read = readonly [block: Block, end: number]
 
-/** @param open - The levels of the headings around a block. */
-function parse(lines: readonly string[], depth: number, open: number[]): Block[] {
+function parse(lines: readonly string[], around: Around): Block[] {
   const blocks: Block[] = []
   for (let at = 0; at < lines.length;) {
     if (lineAt(lines, at).trim() === '') {
       at += 1
       continue
     }
-    const [block, end] = blockAt(lines, at, depth, open) ?? paragraphAt(lines, at)
+    around.work.spend()
+    const [block, end] = blockAt(lines, at, around) ?? paragraphAt(lines, at, around)
     blocks.push(block)
     at = end
   }
@@ -57,24 +68,25 @@ function lineAt(lines: readonly string[], at: number): string {
   return lines[at] ?? ''
 }
 
-function blockAt(lines: readonly string[], at: number, depth: number, open: number[]): Read | undefined {
+function blockAt(lines: readonly string[], at: number, around: Around): Read | undefined {
   const line = lineAt(lines, at)
   const [, hashes, title = ''] = HEADING.exec(line) ?? []
-  if (hashes !== undefined) return [headingOf(hashes.length, title, open), at + 1]
+  if (hashes !== undefined) return [headingOf(hashes.length, title, around), at + 1]
   const [, fence] = FENCE.exec(line) ?? []
   if (fence !== undefined) return codeAt(lines, at, fence)
   if (RULE.test(line)) return [{ type: 'rule' }, at + 1]
-  if (isTable(lines, at)) return tableAt(lines, at)
-  if (depth >= MAX_DEPTH) return undefined
-  if (QUOTE.test(line)) return quoteAt(lines, at, depth, open)
-  return ITEM.test(line) ? listAt(lines, at, depth, open) : undefined
+  if (isTable(lines, at)) return tableAt(lines, at, around)
+  if (around.depth >= MAX_DEPTH) return undefined
+  const within = { ...around, depth: around.depth + 1 }
+  if (QUOTE.test(line)) return quoteAt(lines, at, within)
+  return ITEM.test(line) ? listAt(lines, at, within) : undefined
 }
 
-function headingOf(level: number, title: string, open: number[]): Block {
+function headingOf(level: number, title: string, { open, work }: Around): Block {
   while ((open.at(-1) ?? 0) >= level) open.pop()
   open.push(level)
   const text = title.trim().replace(/ #{1,6}$/, '')
-  return { type: 'heading', depth: open.length, content: inlineOf(text) }
+  return { type: 'heading', depth: open.length, content: inlineOf(text, work) }
 }
 
 /** Code without an end is that of a text that still grows. */
@@ -89,14 +101,14 @@ function isMark(line: string): boolean {
   return /^ *(`+|~+) *$/.test(line)
 }
 
-function quoteAt(lines: readonly string[], at: number, depth: number, open: number[]): Read {
+function quoteAt(lines: readonly string[], at: number, within: Around): Read {
   let end = at
   while (QUOTE.test(lineAt(lines, end))) end += 1
   const inner = lines.slice(at, end).map((line) => line.replace(QUOTE, ''))
-  return [{ type: 'quote', blocks: parse(inner, depth + 1, open) }, end]
+  return [{ type: 'quote', blocks: parse(inner, within) }, end]
 }
 
-function listAt(lines: readonly string[], at: number, depth: number, open: number[]): Read {
+function listAt(lines: readonly string[], at: number, within: Around): Read {
   const kind = bulletOf(lineAt(lines, at)).slice(-1)
   const items: Block[][] = []
   let end = at
@@ -106,7 +118,8 @@ function listAt(lines: readonly string[], at: number, depth: number, open: numbe
     for (end += 1; end < lines.length && /^( {2}| *$)/.test(lineAt(lines, end)); end += 1) {
       inner.push(unindented(lineAt(lines, end), mark.length))
     }
-    items.push(parse(inner.map(withBox), depth + 1, open))
+    within.work.spend()
+    items.push(parse(inner.map(withBox), within))
   }
   const start = Number.parseInt(bulletOf(lineAt(lines, at)), 10)
   return [{ type: 'list', items, ...(Number.isNaN(start) ? {} : { start }) }, end]
@@ -132,24 +145,26 @@ function isTable(lines: readonly string[], at: number): boolean {
   return lineAt(lines, at).includes('|') && rule.includes('-') && rule.includes('|') && TABLE_RULE.test(rule)
 }
 
-function tableAt(lines: readonly string[], at: number): Read {
+function tableAt(lines: readonly string[], at: number, { work }: Around): Read {
   let end = at + 2
   while (lineAt(lines, end).includes('|')) end += 1
-  const head = cellsOf(lineAt(lines, at))
-  const rows = lines.slice(at + 2, end).map((line) => cellsOf(line).slice(0, head.length))
+  const head = cellsOf(lineAt(lines, at), work)
+  const rows = lines.slice(at + 2, end).map((line) => cellsOf(line, work).slice(0, head.length))
   return [{ type: 'table', head, rows }, end]
 }
 
-function cellsOf(line: string): Row {
+function cellsOf(line: string, work: Work): Row {
   const inner = line.trim().replace(/^\|/, '').replace(/\|$/, '')
-  return inner.split(/(?<!\\)\|/).map((cell) => inlineOf(cell.trim().replace(/\\\|/g, '|')))
+  const cells = inner.split(/(?<!\\)\|/)
+  work.spend(cells.length)
+  return cells.map((cell) => inlineOf(cell.trim().replace(/\\\|/g, '|'), work))
 }
 
-function paragraphAt(lines: readonly string[], at: number): Read {
+function paragraphAt(lines: readonly string[], at: number, { work }: Around): Read {
   let end = at + 1
   while (end < lines.length && !endsParagraph(lines, end)) end += 1
   const text = lines.slice(at, end).map((line) => line.trim())
-  return [{ type: 'paragraph', content: inlineOf(text.join('\n')) }, end]
+  return [{ type: 'paragraph', content: inlineOf(text.join('\n'), work) }, end]
 }
 
 function endsParagraph(lines: readonly string[], at: number): boolean {

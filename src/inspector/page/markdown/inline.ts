@@ -3,6 +3,8 @@
  *
  * @module
  */
+import { Work } from './work.js'
+
 export type Inline =
   | string
   | { readonly type: 'em' | 'strong' | 'del'; readonly content: readonly Inline[] }
@@ -29,8 +31,11 @@ const MARKS = [
 /** Where something other than text may begin. */
 const SPECIAL = /[\\`!<[*_~]|https?:\/\//g
 
-/** @param isLinked - The text of a link has no links. */
-export function inlineOf(text: string, isLinked = false, depth = 0): Inline[] {
+/**
+ * @param isLinked - The text of a link has no links.
+ * @throws {TooMuchWork}
+ */
+export function inlineOf(text: string, work = new Work(), isLinked = false, depth = 0): Inline[] {
   const all: Inline[] = []
   const add = (part: Inline): void => {
     const last = all.at(-1)
@@ -41,7 +46,7 @@ export function inlineOf(text: string, isLinked = false, depth = 0): Inline[] {
     const found = depth < MAX_DEPTH ? next(SPECIAL, text, at) : text.length
     add(text.slice(at, found))
     if (found === text.length) break
-    const [part, end] = spanAt(text, found, isLinked, depth) ?? [text.charAt(found), found + 1]
+    const [part, end] = spanAt(text, found, work, isLinked, depth) ?? [text.charAt(found), found + 1]
     add(part)
     at = end
   }
@@ -50,11 +55,12 @@ export function inlineOf(text: string, isLinked = false, depth = 0): Inline[] {
 
 type Span = readonly [part: Inline, end: number]
 
-function spanAt(text: string, at: number, isLinked: boolean, depth: number): Span | undefined {
+function spanAt(text: string, at: number, work: Work, isLinked: boolean, depth: number): Span | undefined {
+  work.spend()
   const escaped = match(ESCAPE, text, at)
   if (escaped?.[1] !== undefined) return [escaped[1], at + 2]
   if (text[at] === '`') return codeAt(text, at)
-  return (isLinked ? undefined : linkAt(text, at, depth)) ?? markedAt(text, at, isLinked, depth)
+  return (isLinked ? undefined : linkAt(text, at, work, depth)) ?? markedAt(text, at, work, isLinked, depth)
 }
 
 function codeAt(text: string, at: number): Span {
@@ -66,14 +72,14 @@ function codeAt(text: string, at: number): Span {
   return [{ type: 'code', text: /^ .*\S.* $/.test(code) ? code.slice(1, -1) : code }, end + run.length]
 }
 
-function linkAt(text: string, at: number, depth: number): Span | undefined {
+function linkAt(text: string, at: number, work: Work, depth: number): Span | undefined {
   const link = match(LINK, text, at)
   if (link !== null) {
     const [whole, label = '', url = ''] = link
     const href = hrefOf(url)
     // The source shows where it would have led.
     if (href === undefined) return [whole, at + whole.length]
-    return [{ type: 'a', href, content: inlineOf(label || url, true, depth + 1) }, at + whole.length]
+    return [{ type: 'a', href, content: inlineOf(label || url, work, true, depth + 1) }, at + whole.length]
   }
   const [whole, inner] = match(AUTOLINK, text, at) ?? match(ADDRESS, text, at) ?? []
   const url = inner ?? whole
@@ -89,7 +95,7 @@ function hrefOf(url: string): string | undefined {
   return ['http:', 'https:', 'mailto:'].includes(protocol) ? href : undefined
 }
 
-function markedAt(text: string, at: number, isLinked: boolean, depth: number): Span | undefined {
+function markedAt(text: string, at: number, work: Work, isLinked: boolean, depth: number): Span | undefined {
   const [mark, type] = MARKS.find(([each]) => text.startsWith(each, at)) ?? []
   if (mark === undefined) return undefined
   const start = at + mark.length
@@ -98,7 +104,7 @@ function markedAt(text: string, at: number, isLinked: boolean, depth: number): S
   const window = text.slice(start, start + MAX_SPAN)
   const length = closing(window, mark)
   if (length === -1) return [mark, start]
-  const content = inlineOf(window.slice(0, length), isLinked, depth + 1)
+  const content = inlineOf(window.slice(0, length), work, isLinked, depth + 1)
   const inner: readonly Inline[] = mark === '***' ? [{ type: 'em', content }] : content
   return [{ type, content: inner }, start + length + mark.length]
 }

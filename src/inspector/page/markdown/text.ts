@@ -1,14 +1,15 @@
 /**
- * A text, as it is or rendered as markdown. Both are one click apart.
+ * Texts: rendered where they have markdown, and as they are. Both are one click apart.
  *
  * @module
  */
 import { html } from 'htm/preact'
 import type { VNode } from 'preact'
-import { useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { beginning } from '../format.js'
 import { blocksOf, hasMarkup, type Block } from './blocks.js'
-import type { Inline } from './inline.js'
+import { inlineOf, type Inline } from './inline.js'
+import { Share } from './work.js'
 
 interface TextProps {
   readonly text: string
@@ -21,24 +22,59 @@ const LEVEL_ABOVE = 3
 /** Texts of more characters scroll by themselves, so that what follows them is near. */
 const LONG = 2_000
 
-export function Text({ text, mediaType = '' }: TextProps): VNode {
-  const isMarkdown = /^text\/(x-)?markdown\b/i.test(mediaType)
-  const [chosen, setRendered] = useState<boolean>()
-  const isRendered = chosen ?? isMarkdown
+export function Text({ text, mediaType }: TextProps): VNode {
+  const [isSource, setSource] = useState(false)
   const shown = beginning(text)
-  const view = isRendered ? html`<${Markdown} text=${shown} />` : html`<div class="text">${shown}</div>`
+  const hasOther = useMemo(() => isMarkdown(shown, mediaType), [shown, mediaType])
+  const rendered = useRendered(hasOther && !isSource ? shown : '')
+  const isTooMuch = hasOther && !isSource && rendered === undefined
+  const view = rendered ?? html`<div class="text">${shown}</div>`
   const content = shown.length > LONG ? html`<div class="long" tabindex="0">${view}</div>` : view
-  if (!isMarkdown && !isRendered && !hasMarkup(shown)) return content
-  const other = isRendered ? 'Show as text' : 'Show as markdown'
+  if (isTooMuch)
+    return html`${content}
+      <p class="quiet view">Too large to be rendered</p>`
+  if (!hasOther) return content
   return html`<div class="with-view">
     ${content}
-    <button type="button" class="link view" onClick=${() => setRendered(!isRendered)}>${other}</button>
+    <button type="button" class="link view" onClick=${() => setSource(!isSource)}>
+      ${isSource ? 'Show as markdown' : 'Show as text'}
+    </button>
   </div>`
 }
 
-function Markdown({ text }: { text: string }): VNode {
-  const blocks = useMemo(() => blocksOf(text), [text])
-  return html`<div class="markdown">${blocks.map(blockView)}</div>`
+/** A text of no type is what it looks like. */
+function isMarkdown(text: string, mediaType: string | undefined): boolean {
+  return mediaType ? /^text\/(x-)?markdown\b/i.test(mediaType) : hasMarkup(text)
+}
+
+/** `undefined` for no text, and for one that would keep the page busy. */
+function useRendered(text: string): VNode | undefined {
+  const share = useMemo(() => new Share(), [])
+  useEffect(() => () => share.release(), [])
+  return useMemo(() => {
+    const blocks = text === '' ? undefined : share.render((work) => blocksOf(text, work))
+    if (blocks === undefined) share.release()
+    return blocks && html`<div class="markdown">${blocks.map(blockView)}</div>`
+  }, [text])
+}
+
+/** The most characters of a line: they are always little work. */
+const MAX_LINE = 400
+
+/** A text in one line, without its links: the line may be one. */
+export function Line({ text }: { text: string }): VNode {
+  const parts = useMemo(() => inlineOf(text.slice(0, MAX_LINE).replace(BLOCK_MARK, '')), [text])
+  return html`<span>${parts.map(wordsOf)}</span>`
+}
+
+/** What begins a block of markdown. */
+const BLOCK_MARK = /^ {0,3}(#{1,6}|[-*+]|>) +/
+
+function wordsOf(part: Inline): VNode | string {
+  if (typeof part === 'string') return part
+  if (part.type === 'code') return part.text
+  const content = part.content.map(wordsOf)
+  return part.type === 'a' ? html`<span>${content}</span>` : html`<${part.type}>${content}<//>`
 }
 
 function blockView(block: Block): VNode {

@@ -7,6 +7,7 @@ import { html } from 'htm/preact'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Artifact, DeepReadonly, Message, TaskFailure } from '../../../core/task.js'
+import { isSkillStated } from '../../summary.js'
 import { pretty } from '../format.js'
 import { Text } from '../markdown/text.js'
 import type { Snapshot } from './log.js'
@@ -15,11 +16,18 @@ import { Parts } from '../parts.js'
 /** Messages before these are shown on demand. */
 const LATEST = 50
 
-export function Conversation({ task }: { task: Snapshot }): VNode {
-  const { messages, message, input, skill } = task
-  const shown = new Set(messages.map(({ messageId }) => messageId))
-  const status = typeof message === 'object' && shown.has(message.messageId) ? undefined : message
-  const hasInput = messages.length === 0 && input !== null
+interface ConversationProps {
+  readonly task: Snapshot
+  /** Whether the status message is shown elsewhere: it is the question of a form. */
+  readonly isAsked?: boolean
+}
+
+export function Conversation({ task, isAsked = false }: ConversationProps): VNode {
+  const { message, input } = task
+  const statusId = typeof message === 'object' ? message.messageId : undefined
+  const messages = isAsked ? task.messages.filter(({ messageId }) => messageId !== statusId) : task.messages
+  const status = isAsked ? undefined : unlistedStatus(task)
+  const hasInput = task.messages.length === 0 && input !== null
   const [isWhole, setWhole] = useState(false)
   const hidden = isWhole ? 0 : Math.max(0, messages.length - LATEST)
   return html`<section class="block" aria-label="Conversation">
@@ -31,24 +39,33 @@ export function Conversation({ task }: { task: Snapshot }): VNode {
       </button>`
     }
     <ol class="messages">
-      ${
-        hasInput &&
-        html`<li class="message user">
-          <h3>Input of ${skill === '' ? 'the task' : skill}</h3>
-          ${typeof input === 'string' ? html`<${Text} text=${input} />` : html`<pre class="json" tabindex="0">${pretty(input)}</pre>`}
-        </li>`
-      }
+      ${hasInput && html`<${Input} task=${task} />`}
       ${messages.slice(hidden).map((each) => html`<${MessageView} key=${`${each.role} ${each.messageId}`} message=${each} />`)}
-      ${
-        status !== undefined &&
-        html`<li class="message status">
-          <h3>Status</h3>
-          ${typeof status === 'string' ? html`<${Text} text=${status} />` : html`<${Parts} parts=${status.parts} />`}
-        </li>`
-      }
+      ${status !== undefined && html`<${Status} status=${status} />`}
     </ol>
-    ${messages.length === 0 && !hasInput && status === undefined && html`<p class="quiet">No messages</p>`}
+    ${messages.length === 0 && !hasInput && status === undefined && !isAsked && html`<p class="quiet">No messages</p>`}
   </section>`
+}
+
+/** The status message, unless it is part of the conversation. */
+function unlistedStatus({ message, messages }: Snapshot): Snapshot['message'] {
+  if (typeof message !== 'object') return message
+  return messages.some(({ messageId }) => messageId === message.messageId) ? undefined : message
+}
+
+function Input({ task }: { task: Snapshot }): VNode {
+  const { input, skill } = task
+  return html`<li class="message user">
+    <h3>Input of ${isSkillStated(task) ? skill : 'the task'}</h3>
+    ${typeof input === 'string' ? html`<${Text} text=${input} />` : html`<pre class="json" tabindex="0">${pretty(input)}</pre>`}
+  </li>`
+}
+
+function Status({ status }: { status: NonNullable<Snapshot['message']> }): VNode {
+  return html`<li class="message status">
+    <h3>Status</h3>
+    ${typeof status === 'string' ? html`<${Text} text=${status} />` : html`<${Parts} parts=${status.parts} />`}
+  </li>`
 }
 
 function MessageView({ message }: { message: DeepReadonly<Message> }): VNode {

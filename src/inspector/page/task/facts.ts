@@ -6,6 +6,7 @@
 import { html } from 'htm/preact'
 import type { ComponentChildren, VNode } from 'preact'
 import type { Details, Session } from '../api.js'
+import { isSkillStated } from '../../summary.js'
 import { dateTime, ownerName, pretty } from '../format.js'
 import { filterBy } from '../list/list-view.js'
 import type { Snapshot } from './log.js'
@@ -21,7 +22,7 @@ interface FactsProps {
 }
 
 export function Facts({ session, task, details, replica }: FactsProps): VNode {
-  const { id, contextId, skill, owner, createdAt, updatedAt, referenceTaskIds = [], metadata } = task
+  const { contextId, skill, owner, createdAt, updatedAt, referenceTaskIds = [], metadata } = task
   const only = (filter: object) => (): void => {
     filterBy(filter)
     location.hash = '#/'
@@ -29,11 +30,10 @@ export function Facts({ session, task, details, replica }: FactsProps): VNode {
   return html`<section class="block" aria-label="Facts">
     <h2>Facts</h2>
     <dl class="facts">
-      <${Fact} name="Id"><code>${id}</code></${Fact}>
       <${Fact} name="Context">
         <button type="button" class="link" title="Show the tasks of this context" onClick=${only({ context: contextId })}><code>${contextId}</code></button>
       </${Fact}>
-      ${skill !== '' && html`<${Fact} name="Skill"><button type="button" class="link" onClick=${only({ skill })}>${skill}</button></${Fact}>`}
+      ${isSkillStated(task) && html`<${Fact} name="Skill"><button type="button" class="link" onClick=${only({ skill })}>${skill}</button></${Fact}>`}
       ${owner !== undefined && html`<${Fact} name="Owner"><button type="button" class="link" onClick=${only({ owner })}>${ownerName(owner)}</button></${Fact}>`}
       <${Fact} name=${session.isRemote ? 'Known since' : 'Created'}>${dateTime(createdAt)}</${Fact}>
       <${Fact} name="Changed">${dateTime(updatedAt)}</${Fact}>

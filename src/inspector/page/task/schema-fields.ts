@@ -85,6 +85,28 @@ function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** One answer of several. */
+export interface Choice {
+  readonly label: string
+  readonly value: string
+}
+
+const MAX_BUTTONS = 4
+
+/** The answers to a form of one field that has few of them; `undefined` for every other form. */
+export function choicesOf(fields: readonly Field[]): readonly Choice[] | undefined {
+  const [field] = fields
+  if (field === undefined || fields.length > 1) return undefined
+  if (field.kind === 'boolean')
+    return [
+      { label: 'Yes', value: 'true' },
+      { label: 'No', value: 'false' },
+    ]
+  const { choices, isRequired } = field
+  if (field.kind !== 'choice' || !isRequired || choices.length > MAX_BUTTONS) return undefined
+  return choices.map((value) => ({ label: value, value }))
+}
+
 /** The data of an answer. Fields that are empty, and not required, are absent. */
 export function dataOf(fields: readonly Field[], values: Values): Record<string, string | number | boolean> {
   const entries = fields.flatMap(({ name, kind, isRequired }): [string, string | number | boolean][] => {

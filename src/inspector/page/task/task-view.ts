@@ -15,10 +15,11 @@ import { Children, Facts } from './facts.js'
 import { ago, duration, shortId } from '../format.js'
 import { useNow } from '../list/list-view.js'
 import { useTask, type LiveTask } from '../live.js'
+import { Line } from '../markdown/text.js'
 import type { Snapshot } from './log.js'
 import { Fork } from './fork.js'
 import { LogView, WireTab } from './log-view.js'
-import { Reply } from './reply.js'
+import { isAsked, Reply } from './reply.js'
 import { taskHref } from '../route.js'
 import { StateBadge } from '../state.js'
 import { replicaOf } from './spans.js'
@@ -120,7 +121,7 @@ function Heading({ task, session, live, index, isNow }: OverviewProps): VNode {
   return html`<div class="heading">
     <a class="back" href="#/">← Tasks</a>
     <div class="heading-line">
-      <h1>${title === '' ? shortId(task.id) : title}</h1>
+      <h1>${title === '' ? shortId(task.id) : html`<${Line} text=${title} />`}</h1>
       <${Actions} session=${session} task=${live.log.latest} log=${live.log}>
         <${Fork} session=${session} task=${task} entries=${live.log.entries.slice(0, index + 1)} isPast=${!isNow} />
       </${Actions}>
@@ -168,13 +169,12 @@ function Overview({ task, session, live, index, isNow }: OverviewProps): VNode {
   const end = isEnded || !isNow ? Date.parse(task.updatedAt) : Date.now()
   return html`<div class="columns">
     <div>
-      <${Conversation} task=${task} />
+      <${Conversation} task=${task} isAsked=${isNow && isAsked(session, task)} />
       ${isNow && html`<${Reply} session=${session} task=${task} />`}
       <${Results} task=${task} />
-      <${Steps} taskId=${task.id} entries=${entries} />
+      <${Steps} taskId=${task.id} entries=${entries} end=${end} isOpen=${!isEnded} />
     </div>
     <div>
-      <${Diagram} lifecycle=${session.lifecycle} task=${task} end=${end} />
       <${Facts} session=${session} task=${task} details=${details} replica=${replicaOf(entries)} />
       <${Budget}
         session=${session}
@@ -185,6 +185,7 @@ function Overview({ task, session, live, index, isNow }: OverviewProps): VNode {
       />
       ${details && html`<${Children} children=${details.children} />`}
       ${details && html`<${Webhooks} session=${session} taskId=${task.id} webhooks=${details.webhooks} />`}
+      <${Diagram} lifecycle=${session.lifecycle} task=${task} end=${end} />
     </div>
   </div>`
 }

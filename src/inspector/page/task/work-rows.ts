@@ -1,0 +1,134 @@
+/**
+ * The work on a task as rows, each with its time: what takes time has one row, from its beginning to its end.
+ *
+ * @module
+ */
+import type { HistoryEntry, HistoryRecorded, StepError } from '../../../core/events.js'
+import { clockTime } from '../format.js'
+
+export interface WorkRow {
+  /** The generation of its first entry. */
+  readonly generation: number
+  readonly kind: HistoryEntry['kind']
+  readonly name: string
+  /** When it began, in ms since 1970. */
+  readonly from: number
+  /** When it ended; `undefined` while it is open, and for what takes no time. */
+  readonly to?: number
+  readonly isOpen: boolean
+  /** The process that has recorded it, where it is another one than before. */
+  readonly by?: string | undefined
+  readonly note: string
+  readonly value?: unknown
+  readonly error?: StepError | undefined
+}
+
+/** What begins with the one entry, and ends with the other one of its name. */
+const ENDS: Partial<Record<HistoryEntry['kind'], readonly HistoryEntry['kind'][]>> = {
+  question: ['answer'],
+  sleep: ['wake'],
+  wait: ['received'],
+  delegate: ['delegated'],
+}
+const CLOSING = new Set(Object.values(ENDS).flat())
+
+/** The rows of the history, in the order in which their work began. */
+export function rowsOf(recorded: readonly HistoryRecorded[]): readonly WorkRow[] {
+  const rows: WorkRow[] = []
+  const open = new Map<string, number>()
+  for (const event of recorded) {
+    const { entry } = event
+    const key = 'name' in entry ? `${entry.kind} ${entry.name}` : ''
+    const index = CLOSING.has(entry.kind) ? open.get(key) : undefined
+    const begun = index === undefined ? undefined : rows[index]
+    if (index !== undefined && begun !== undefined) {
+      rows[index] = closed(begun, event)
+      open.delete(key)
+      continue
+    }
+    // The next turn has names of its own.
+    if (entry.kind === 'turn') open.clear()
+    for (const end of ENDS[entry.kind] ?? []) open.set(key.replace(/^\S+/, end), rows.length)
+    rows.push(rowOf(event))
+  }
+  return withTurns(rows).toSorted((a, b) => a.from - b.from || a.generation - b.generation)
+}
+
+/** A turn is recorded with the first entry of its work, which has begun before that. */
+function withTurns(rows: readonly WorkRow[]): readonly WorkRow[] {
+  let from = Infinity
+  return rows
+    .toReversed()
+    .map((row) => {
+      if (row.kind !== 'turn') {
+        from = Math.min(from, row.from)
+        return row
+      }
+      const turn = { ...row, from: Math.min(from, row.from) }
+      from = Infinity
+      return turn
+    })
+    .toReversed()
+}
+
+function rowOf({ entry, generation, timestamp }: HistoryRecorded): WorkRow {
+  const time = Date.parse(timestamp)
+  const row = {
+    generation,
+    kind: entry.kind,
+    name: 'name' in entry ? entry.name.replace(/#1$/, '') : '',
+    from: entry.kind === 'step' ? time - (entry.durationMs ?? 0) : time,
+    isOpen: ENDS[entry.kind] !== undefined,
+    by: entry.by,
+    note: noteOf(entry),
+    value: valueOf(entry),
+    error: errorOf(entry),
+  }
+  return entry.kind === 'step' ? { ...row, to: time } : row
+}
+
+function closed(row: WorkRow, { entry, timestamp }: HistoryRecorded): WorkRow {
+  return { ...row, to: Date.parse(timestamp), isOpen: false, by: row.by ?? entry.by, value: valueOf(entry) }
+}
+
+function errorOf(entry: HistoryEntry): StepError | undefined {
+  return entry.kind === 'step' || entry.kind === 'attempt' || entry.kind === 'failure'
+    ? entry.error
+    : undefined
+}
+
+function noteOf(entry: HistoryEntry): string {
+  switch (entry.kind) {
+    case 'step': {
+      const attempts = entry.attempts > 1 ? `${entry.attempts} attempts` : ''
+      return entry.error === undefined ? attempts : `failed: ${entry.error.message} ${attempts}`.trim()
+    }
+    case 'attempt':
+      return `attempt ${entry.number} failed: ${entry.error.message}`
+    case 'failure':
+      return `failed for good: ${entry.error?.message ?? entry.reason}`
+    case 'sleep':
+      return `until ${clockTime(entry.dueAt)}`
+    case 'delegate':
+      return entry.agent === undefined ? '' : `to ${entry.agent}`
+    case 'turn':
+      return 'begins'
+    default:
+      return ''
+  }
+}
+
+function valueOf(entry: HistoryEntry): unknown {
+  switch (entry.kind) {
+    case 'step':
+      return entry.output
+    case 'signal':
+    case 'received':
+    case 'value':
+      return entry.value
+    case 'delegated':
+      return entry.result
+    default:
+      return undefined
+  }
+}
