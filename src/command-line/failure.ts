@@ -4,6 +4,8 @@
  * @module
  */
 import { EXIT, type ExitCode } from './exit-codes.js'
+import { printableLine } from './terminal/printable.js'
+import { red } from './terminal/style.js'
 
 export class CommandFailure extends Error {
   readonly exitCode: ExitCode
@@ -16,6 +18,18 @@ export class CommandFailure extends Error {
     this.exitCode = exitCode
     this.hint = hint
   }
+}
+
+/** Longer than any message of this program. A message of an agent is cut. */
+const MAX_MESSAGE = 4_000
+
+/** The failure and its hint, which may quote an agent. */
+export function failureLines({ message, hint }: CommandFailure): string[] {
+  const lines = [message, ...(hint === undefined ? [] : [hint])].map((text) =>
+    printableLine(text, MAX_MESSAGE),
+  )
+  lines[0] = `${red('Error:')} ${lines[0] ?? ''}`
+  return lines
 }
 
 /** A wrong command line, file or profile. */

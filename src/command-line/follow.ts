@@ -4,15 +4,17 @@
  * @module
  */
 import { A2AError } from 'a2a-tasks'
-import { textOf, type RunHandle, type RunOptions, type RunResult } from 'a2a-tasks/client'
+import { textOf, type RunHandle, type RunOptions, type RunResult, type RunUpdate } from 'a2a-tasks/client'
 import type { Arguments } from './arguments.js'
 import { explain } from './connection/explain.js'
 import { encodeHandle } from './connection/handle.js'
 import { EXIT, type ExitCode } from './exit-codes.js'
+import { failureLines } from './failure.js'
 import { artifactsText, partsText } from './render/parts.js'
 import { Progress } from './render/progress.js'
 import type { Options } from './syntax.js'
 import { onInterrupts, type Interrupts } from './terminal/interrupt.js'
+import { printableLine } from './terminal/printable.js'
 import { askUser } from './terminal/prompt.js'
 import { bold, red } from './terminal/style.js'
 import type { Terminal } from './terminal/terminal.js'
@@ -56,7 +58,10 @@ class FollowedRun {
     this.#progress = new Progress(terminal, { streams: this.#isStream && !this.#isJson })
     this.#interrupts = onInterrupts(
       () => this.#interrupt(),
-      () => this.#tellHandle('The task continues'),
+      () => {
+        terminal.out.endLine()
+        this.#tellHandle('The task continues')
+      },
     )
   }
 
@@ -72,7 +77,7 @@ class FollowedRun {
         onUpdate: (update) => {
           this.#handle = update.handle
           const { event } = update
-          if (this.#isJson && this.#isStream) this.#terminal.out.json({ event })
+          if (this.#isJson && this.#isStream) this.#terminal.out.jsonLine({ event }, sourceOf(event))
           if (!this.#isJson && !this.#args.flag('quiet')) this.#progress.show(update)
           if (!this.#isJson && this.#args.flag('quiet') && event.type === 'artifact')
             this.#progress.show(update)
@@ -97,7 +102,8 @@ class FollowedRun {
     message,
   }: Parameters<NonNullable<RunOptions['onInputRequired']>>[0]): Promise<string | undefined> {
     const { err } = this.#terminal
-    if (this.#args.flag('quiet')) err.line(message === undefined ? 'The agent asks' : textOf(message))
+    if (this.#args.flag('quiet'))
+      err.line(message === undefined ? 'The agent asks' : saidText(textOf(message)))
     const { signal } = this.#canceled
     return await askUser(err, { signal, onInterrupt: this.#interrupts.interrupt })
   }
@@ -118,21 +124,21 @@ class FollowedRun {
     switch (result.type) {
       case 'completed':
         if (this.#progress.hasWritten) return
-        out.line(artifactsText(result.task.artifacts) || result.text)
+        out.text(artifactsText(result.task.artifacts) || result.text)
         return
       case 'message':
-        out.line(partsText(result.message.parts).trimEnd())
+        out.text(partsText(result.message.parts).trimEnd())
         return
       case 'failed':
       case 'rejected':
       case 'canceled':
-        err.line(`${red(ENDS[result.type])}${result.text === '' ? '' : `: ${result.text}`}`)
+        err.line(`${red(ENDS[result.type])}${withText(result.text)}`)
         return
       case 'input-required':
         this.#tellAnswer(result.task.id, result.text)
         return
       case 'auth-required':
-        err.line(`The agent waits for credentials${result.text === '' ? '' : `: ${result.text}`}`)
+        err.line(`The agent waits for credentials${withText(result.text)}`)
         this.#tellHandle('When it has them')
         return
       case 'aborted':
@@ -151,14 +157,13 @@ class FollowedRun {
   #tellAnswer(taskId: string, question: string): void {
     const { url, profile } = this.#followed
     this.#terminal.err.line(
-      `The agent asks: ${question}`,
+      `The agent asks: ${saidText(question)}`,
       `To answer: ${bold(`npx a2a-tasks send ${quoted(url)} 'ANSWER' --task ${quoted(taskId)}${profileOption(profile)}`)}`,
     )
   }
 
   #tellFailure(error: unknown): void {
-    const { message, hint } = explain(error, this.#followed.url)
-    this.#terminal.err.line(`${red('Error:')} ${message}`, ...(hint === undefined ? [] : [hint]))
+    this.#terminal.err.line(...failureLines(explain(error, this.#followed.url)))
     // Without an id, the agent has most likely not got the message.
     if (this.#handle?.taskId !== undefined && !isOver(error)) this.#tellHandle('To try again')
   }
@@ -205,6 +210,20 @@ class FollowedRun {
     if (result.type === 'timed-out') return EXIT.timedOut
     return result.type === 'error' ? explain(result.error).exitCode : EXIT.negative
   }
+}
+
+/** Chunks of one artifact make one text. */
+function sourceOf(event: RunUpdate['event']): string {
+  return event.type === 'artifact' ? `artifact ${event.artifact.artifactId}` : event.type
+}
+
+/** What an agent says, on one line. */
+function saidText(text: string): string {
+  return printableLine(text, 4_000)
+}
+
+function withText(text: string): string {
+  return text === '' ? '' : `: ${saidText(text)}`
 }
 
 /** Whether no attempt to resume can help. Agents of 1.0 call a message to an ended task an unsupported operation. */

@@ -6,10 +6,9 @@
 import { readArguments } from './arguments.js'
 import type { CommandEntry } from './command.js'
 import { EXIT, type ExitCode } from './exit-codes.js'
-import { CommandFailure, usageFailure } from './failure.js'
+import { CommandFailure, failureLines, usageFailure } from './failure.js'
 import { commandHelp, programHelp } from './help.js'
 import { nearest } from './suggestion.js'
-import { red } from './terminal/style.js'
 import type { Terminal } from './terminal/terminal.js'
 import { packageVersion } from './version.js'
 
@@ -53,7 +52,7 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
     const failure = await toFailure(error, argv)
     out.endLine()
     if (json) out.json({ error: errorObject(failure) }, 2)
-    err.line(`${red('Error:')} ${failure.message}`, ...(failure.hint === undefined ? [] : [failure.hint]))
+    err.line(...failureLines(failure))
     return failure.exitCode
   }
 }
@@ -68,21 +67,21 @@ async function dispatch(argv: readonly string[], terminal: Terminal): Promise<Ex
     return EXIT.ok
   }
   if (name !== undefined) {
-    out.line(commandHelp(await find(name).load()))
+    out.text(commandHelp(await find(name).load()))
     return EXIT.ok
   }
   if (isHelp) {
-    out.line(programHelp(COMMANDS))
+    out.text(programHelp(COMMANDS))
     return EXIT.ok
   }
   if (first === '') {
-    terminal.err.line(programHelp(COMMANDS))
+    terminal.err.text(programHelp(COMMANDS))
     return EXIT.usage
   }
   const command = await find(first).load()
   const args = readArguments(command, rest)
   if (args.flag('help')) {
-    out.line(commandHelp(command))
+    out.text(commandHelp(command))
     return EXIT.ok
   }
   return await command.run(args, terminal)

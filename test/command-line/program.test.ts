@@ -244,6 +244,20 @@ describe('credentials', () => {
     },
   )
 
+  test.each<string[]>([[], ['--json'], ['--stream'], ['--stream', '--json']])(
+    'that an agent returns in pieces are shown by no output %s %s',
+    async (...options) => {
+      const url = await serveAgent({ token })
+      const sent = await run(['send', url, `spell ab ${token} cd`, '--bearer', token, ...options])
+      expect(sent.code).toBe(0)
+      expect(sent.stdout).toContain('***')
+      // Neither as a text, nor in the pieces of which a reader of the JSON makes one.
+      const texts = [...sent.stdout.matchAll(/"text":\s*"([^"]*)"/g)].map(([, text]) => text)
+      expect(sent.stdout + texts.join('')).not.toContain(token)
+      expect(options.includes('--json') ? texts.join('') : sent.stdout).toContain('ab *** cd')
+    },
+  )
+
   test('of a profile go to its own origin only, with a warning if others can read the file', async () => {
     const url = await serveAgent({ token })
     const folder = temporaryFolder()
@@ -294,7 +308,7 @@ test('a card is shown with its problems, compared with another one, and its text
   const url = await serveAgent()
   const shown = await run(['card', url])
   expect(shown.stdout).toMatch(
-    /^Hostile \\x1b\[31m[^]*JSONRPC 1\.0 +http:[^]*Nothing that a client would stumble on\n$/,
+    /^Agent {4}Hostile \\x1b\[31m[^]*JSONRPC 1\.0 +http:[^]*Nothing that a client would stumble on\n$/,
   )
   const raw = await run(['card', url, '--raw'])
   expect(shown.stdout + raw.stdout).not.toMatch(CONTROLS)

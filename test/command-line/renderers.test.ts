@@ -1,4 +1,5 @@
 /** Texts, cards, profiles and handles of the command line, without a process. */
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Arguments } from '../../src/command-line/arguments.js'
 import { locateStore } from '../../src/command-line/stores/location.js'
@@ -10,7 +11,9 @@ import { quoted } from '../../src/command-line/follow.js'
 import { Progress } from '../../src/command-line/render/progress.js'
 import { printable, printableJson, printableLine } from '../../src/command-line/terminal/printable.js'
 import { bold, wantsColors } from '../../src/command-line/terminal/style.js'
-import { Channel, Secrets } from '../../src/command-line/terminal/terminal.js'
+import { Secrets } from '../../src/command-line/terminal/secrets.js'
+import { Channel } from '../../src/command-line/terminal/terminal.js'
+import { samples } from '../support/samples.js'
 import { HOSTILE } from './support/agents.js'
 
 function channel(secrets = new Secrets(), hasColors = false): { channel: Channel; text: () => string } {
@@ -25,8 +28,13 @@ describe('a text of an agent', () => {
     ['a\rb\x08c\x7f', 'a\\x0db\\x08c\\x7f'],
     ['\u202egnp.exe\u2066', '\\u202egnp.exe\\u2066'],
     ['tag\u{e0041}', 'tag\\u{e0041}'],
+    ['a\u200bb\u200cc\u200dd\u2060\u00ad', 'a\\u200bb\\u200cc\\u200dd\\u2060\\xad'],
+    ['\u115f\u1160\u3164\uffa0\u034f\u180e', '\\u115f\\u1160\\u3164\\uffa0\\u034f\\u180e'],
+    ['a\ufe0f\u{e0100}👩\u200dx', 'a\\ufe0f\\u{e0100}👩\\u200dx'],
     ['a\tb\r\nc', 'a\tb\nc'],
     ['naïve 日本語 👩‍🚀 עברית', 'naïve 日本語 👩‍🚀 עברית'],
+    // Their invisible characters belong to them.
+    ['⚠️ 1️⃣ 👩🏽‍🚀 🏴󠁧󠁢󠁥󠁮󠁧󠁿 می‌خواهم क्‍ष', '⚠️ 1️⃣ 👩🏽‍🚀 🏴󠁧󠁢󠁥󠁮󠁧󠁿 می‌خواهم क्‍ष'],
   ])('%j is shown as %j', (text, shown) => {
     expect(printable(text)).toBe(shown)
   })
@@ -38,8 +46,9 @@ describe('a text of an agent', () => {
 
   test('in JSON is the same value', () => {
     const value = { [HOSTILE]: `${HOSTILE}\u{e0041}\ud800` }
-    expect(printableJson(value, 2)).not.toMatch(/[\x1b\x9b\u202e]|\u{e0041}/u)
-    expect(JSON.parse(printableJson(value, 2))).toEqual(value)
+    const shown = printableJson(JSON.stringify(value, undefined, 2))
+    expect(shown).not.toMatch(/[\x1b\x9b\u202e]|\u{e0041}/u)
+    expect(JSON.parse(shown)).toEqual(value)
   })
 })
 
@@ -55,8 +64,15 @@ describe('a channel', () => {
 
   test('writes its own colours, and no colours of an agent', () => {
     const { channel: out, text } = channel(new Secrets(), true)
-    out.line(bold('title'), '\x1b[31mred')
-    expect(text()).toBe('\x1b[1mtitle\x1b[0m\n\\x1b[31mred\n')
+    // What is before a style may be known to an agent, as noncharacters of Unicode are.
+    out.line(bold('title'), '\x1b[31mred', '\ufdd331\ufdd1red\ufdd0')
+    expect(text()).toBe('\x1b[1mtitle\x1b[0m\n\\x1b[31mred\n\ufdd331\ufdd1red\ufdd0\n')
+  })
+
+  test('writes a line as one line, whatever is in it', () => {
+    const { channel: out, text } = channel()
+    out.line('one\nError: two\r\nTo answer: three\u2028four', 'five')
+    expect(text()).toBe('one Error: two To answer: three\\u2028four\nfive\n')
   })
 
   test('has colours on a terminal only, as NO_COLOR and FORCE_COLOR allow', () => {
@@ -67,6 +83,73 @@ describe('a channel', () => {
     expect(wantsColors({}, { FORCE_COLOR: '1', NO_COLOR: '1' })).toBe(true)
     expect(wantsColors({ isTTY: true }, { FORCE_COLOR: '0' })).toBe(false)
     expect(wantsColors({ isTTY: true }, { TERM: 'dumb' })).toBe(false)
+  })
+})
+
+describe('a secret in several texts', () => {
+  const secrets = new Secrets()
+  for (const value of ['tok-en.123456', 'tok-tok-tok-x']) secrets.add(value)
+
+  test.each([
+    [['a tok-', 'en.123456 b'], 'a *** b'],
+    [['a t', 'ok-e', 'n.12345', '6 b'], 'a *** b'],
+    [Array.from('a tok-en.123456tok-en.123456 b'), 'a ****** b'],
+    [['tok-tok-tok-', 'tok-x'], 'tok-***'],
+    [['a tok-en', ' and tok', 'en'], 'a tok-en and token'],
+    // At the end, most of a secret is as good as one.
+    [['a tok-en.1234'], 'a ***'],
+    [['a tok-'], 'a tok-'],
+  ])('%j is written as %j', (chunks, shown) => {
+    const { channel: out, text } = channel(secrets)
+    for (const chunk of chunks) out.write(chunk)
+    out.endLine()
+    expect(text().trimEnd()).toBe(shown)
+  })
+
+  test('is hidden wherever it is cut, and all else is written as it is', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.constantFrom('tok-en.123456', 'tok-', 'en.1', 'x', ' ', 't', 'tok-tok-')),
+        fc.array(fc.nat(80)),
+        (words, cuts) => {
+          const whole = words.join('')
+          const { channel: out, text } = channel(secrets)
+          const at = [0, ...cuts.filter((cut) => cut < whole.length).sort((a, b) => a - b), whole.length]
+          at.slice(1).forEach((end, index) => out.write(whole.slice(at[index], end)))
+          out.write('.')
+          out.endLine()
+          expect(text().trimEnd()).toBe(secrets.hide(`${whole}.`))
+        },
+      ),
+      { numRuns: samples(2_000) },
+    )
+  })
+
+  test('is hidden in parts of a JSON document, and over the lines of one artifact', () => {
+    const document = channel(secrets)
+    document.channel.json({ parts: [{ text: 'a tok-en.' }, { id: 'x', text: '123456 b' }] })
+    expect(document.text()).toBe('{"parts":[{"text":"a ***"},{"id":"x","text":" b"}]}\n')
+    const { channel: out, text } = channel(secrets)
+    out.jsonLine({ text: 'a tok-en.' }, 'one')
+    out.jsonLine({ text: 'working' }, 'status')
+    out.jsonLine({ text: 'tok-en' }, 'two')
+    out.jsonLine({ text: '123456 b' }, 'one')
+    expect(text()).toBe('{"text":"a ***"}\n{"text":"working"}\n')
+    out.endLine()
+    expect(text()).toBe('{"text":"a ***"}\n{"text":"working"}\n{"text":"tok-en"}\n{"text":" b"}\n')
+  })
+
+  test('holds a bounded number of lines, and searches a large document in linear time', () => {
+    const { channel: out, text } = channel(secrets)
+    for (let index = 0; index < 100; index += 1)
+      out.jsonLine({ text: index === 0 ? 'tok-' : 'x' }, String(index))
+    expect(text().split('\n').length).toBeGreaterThan(60)
+    const parts = Array.from({ length: 100_000 }, (_, index) => ({
+      text: index % 2 === 0 ? 'tok-en.' : '123456',
+    }))
+    const large = channel(secrets)
+    large.channel.json({ parts })
+    expect(large.text()).not.toContain('123456')
   })
 })
 

@@ -11,22 +11,23 @@ import type { Verification } from './verify.js'
 
 const MAX_ITEMS = 100
 
-export function cardText(card: AgentCard): string {
+export function cardLines(card: AgentCard): string[] {
   const { name, description, version, provider, documentationUrl, skills } = card
-  const title = `${bold(printableLine(name))}  ${printableLine(version, 40)}`
   const about = [
-    ...(description === '' ? [] : [printableLine(description, 1_000)]),
+    `${bold('Agent')}    ${printableLine(name)}  ${printableLine(version, 40)}`,
+    ...(description === '' ? [] : [fact('About', description)]),
     ...(provider === undefined ? [] : [fact('Provider', `${provider.organization} ${provider.url}`)]),
     ...(documentationUrl === undefined ? [] : [fact('Docs', documentationUrl)]),
   ]
   return [
-    title,
     ...about,
     '',
     bold('Interfaces'),
     ...some(card.supportedInterfaces, ({ protocolBinding, protocolVersion, url, tenant }) => {
       const suffix = tenant === undefined || tenant === '' ? '' : `  tenant ${tenant}`
-      return `  ${printableLine(`${protocolBinding} ${protocolVersion}`, 60).padEnd(13)}  ${printableLine(url + suffix)}`
+      return [
+        `  ${printableLine(`${protocolBinding} ${protocolVersion}`, 60).padEnd(13)}  ${printableLine(url + suffix)}`,
+      ]
     }),
     '',
     fact('Can', capabilitiesOf(card)),
@@ -36,19 +37,21 @@ export function cardText(card: AgentCard): string {
     '',
     bold(`Skills (${skills.length})`),
     ...some(skills, (skill) => {
-      const text = `  ${printableLine(skill.id, 60)}  ${dim(printableLine(skill.description, 200))}`
       const [example] = skill.examples ?? []
-      return example === undefined ? text : `${text}\n    ${dim(`e.g. ${printableLine(example, 160)}`)}`
+      return [
+        `  ${printableLine(skill.id, 60)}  ${dim(printableLine(skill.description, 200))}`,
+        ...(example === undefined ? [] : [`    ${dim(`e.g. ${printableLine(example, 160)}`)}`]),
+      ]
     }),
-  ].join('\n')
+  ]
 }
 
-export function problemsText(problems: readonly CardProblem[]): string {
-  if (problems.length === 0) return green('Nothing that a client would stumble on')
+export function problemLines(problems: readonly CardProblem[]): string[] {
+  if (problems.length === 0) return [green('Nothing that a client would stumble on')]
   return some(problems, ({ level, path, text }) => {
     const mark = level === 'error' ? red('error  ') : yellow('warning')
-    return `${mark} ${printableLine(path, 80)} ${printableLine(text, 500)}`
-  }).join('\n')
+    return [`${mark} ${printableLine(path, 80)} ${printableLine(text, 500)}`]
+  })
 }
 
 export function verificationText(verification: Verification): string {
@@ -60,12 +63,12 @@ export function verificationText(verification: Verification): string {
 }
 
 function fact(name: string, text: string): string {
-  return name.padEnd(9) + printableLine(text, 500)
+  return name.padEnd(9) + printableLine(text, 1_000)
 }
 
-function some<T>(items: readonly T[], line: (item: T) => string): string[] {
+function some<T>(items: readonly T[], lines: (item: T) => readonly string[]): string[] {
   const more = items.length - MAX_ITEMS
-  return [...items.slice(0, MAX_ITEMS).map(line), ...(more > 0 ? [`  … and ${more} more`] : [])]
+  return [...items.slice(0, MAX_ITEMS).flatMap(lines), ...(more > 0 ? [`  … and ${more} more`] : [])]
 }
 
 function capabilitiesOf({ capabilities }: AgentCard): string {

@@ -7,7 +7,7 @@ import type { Command } from '../command.js'
 import { connect } from '../connection/connect.js'
 import { CONNECTION_OPTIONS } from '../connection/options.js'
 import { EXIT } from '../exit-codes.js'
-import { stateText } from '../render/task.js'
+import { idText, stateText } from '../render/task.js'
 
 export const command: Command = {
   name: 'cancel',
@@ -20,7 +20,7 @@ export const command: Command = {
     const { client } = await connect(args, terminal, args.at(0))
     const task = await client.cancelTask(args.at(1))
     if (args.flag('json')) terminal.out.json(task, 2)
-    else terminal.out.line(`${task.id}  ${stateText(task.state)}`)
+    else terminal.out.line(`${idText(task.id)}  ${stateText(task.state)}`)
     return EXIT.ok
   },
 }

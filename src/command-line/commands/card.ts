@@ -8,7 +8,7 @@ import type { AgentCard } from 'a2a-tasks/schemas'
 import type { Arguments } from '../arguments.js'
 import { cardDifferences, type Difference } from '../card/diff.js'
 import { loadCard } from '../card/load.js'
-import { cardText, problemsText, verificationText } from '../card/text.js'
+import { cardLines, problemLines, verificationText } from '../card/text.js'
 import { verifyCard } from '../card/verify.js'
 import type { Command } from '../command.js'
 import { CONNECTION_OPTIONS } from '../connection/options.js'
@@ -68,9 +68,9 @@ async function show(args: Arguments, terminal: Terminal, at: string): Promise<Ex
   if (args.flag('json')) {
     out.json({ source, card: card ?? null, problems, ...(signature && { signature }) }, 2)
   } else {
-    if (card !== undefined) out.line(cardText(card), '')
+    if (card !== undefined) out.line(...cardLines(card), '')
     if (signature !== undefined) out.line(verificationText(signature))
-    out.line(problemsText(problems))
+    out.line(...problemLines(problems))
   }
   const isGood = !problems.some(({ level }) => level === 'error') && signature?.valid !== false
   return isGood ? EXIT.ok : EXIT.negative
@@ -86,7 +86,7 @@ async function diff(args: Arguments, terminal: Terminal, at: readonly string[]):
     await comparable(args, terminal, after),
   )
   if (args.flag('json')) terminal.out.json(found, 2)
-  else terminal.out.line(found.length === 0 ? green('No differences') : found.map(differenceText).join('\n'))
+  else terminal.out.line(...(found.length === 0 ? [green('No differences')] : found.map(differenceText)))
   return found.length === 0 ? EXIT.ok : EXIT.negative
 }
 

@@ -13,7 +13,8 @@ import { readCredentials } from '../connection/credentials.js'
 import { CREDENTIAL_OPTIONS } from '../connection/options.js'
 import { EXIT } from '../exit-codes.js'
 import { CommandFailure, usageFailure } from '../failure.js'
-import { reportText, toJUnit } from '../render/check-report.js'
+import { reportLines, toJUnit } from '../render/check-report.js'
+import { printableLine } from '../terminal/printable.js'
 import type { Terminal } from '../terminal/terminal.js'
 
 export const command: Command = {
@@ -57,7 +58,7 @@ Exits with 1 if the agent breaks what it must do. The agent does the work of som
     if (file !== undefined)
       await writeReport(resolve(terminal.cwd, file), terminal.secrets.hide(toJUnit(report)))
     if (args.flag('json')) terminal.out.json(report, 2)
-    else terminal.out.line(reportText(report))
+    else terminal.out.line(...reportLines(report))
     const isBad = report.results.some(({ outcome, level }) => outcome === 'failed' && level === 'must')
     return isBad || report.stale.length > 0 ? EXIT.negative : EXIT.ok
   },
@@ -79,7 +80,7 @@ async function runChecks(args: Arguments, terminal: Terminal, known: readonly Kn
       anyAgent: !args.flag('strict'),
       onResult: ({ target, outcome }) => {
         if (args.flag('json')) return
-        if (!started.has(target)) terminal.err.line(`Checking ${target}`)
+        if (!started.has(target)) terminal.err.line(`Checking ${printableLine(target)}`)
         started.add(target)
         if (terminal.isInteractive) terminal.err.write(outcome === 'failed' ? 'F' : '.')
       },

@@ -23,7 +23,7 @@ export function completionOf(entries: readonly CommandEntry[]): Command {
         throw usageFailure(`There is no completion for "${shell}"`, 'The shells are bash and zsh')
       }
       const commands = await Promise.all(entries.map((entry) => entry.load()))
-      out.line(shell === 'bash' ? bashScript(commands) : zshScript(commands))
+      out.text(shell === 'bash' ? bashScript(commands) : zshScript(commands))
       return EXIT.ok
     },
   }

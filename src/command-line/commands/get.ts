@@ -7,7 +7,7 @@ import type { Command } from '../command.js'
 import { connect } from '../connection/connect.js'
 import { CONNECTION_OPTIONS } from '../connection/options.js'
 import { EXIT } from '../exit-codes.js'
-import { taskText } from '../render/task.js'
+import { taskLines } from '../render/task.js'
 
 export const command: Command = {
   name: 'get',
@@ -24,7 +24,7 @@ export const command: Command = {
     const { client } = await connect(args, terminal, args.at(0))
     const task = await client.getTask(args.at(1), { ...(historyLength !== undefined && { historyLength }) })
     if (args.flag('json')) terminal.out.json(task, 2)
-    else terminal.out.line(taskText(task))
+    else terminal.out.line(...taskLines(task))
     return EXIT.ok
   },
 }

@@ -21,6 +21,7 @@ import { openBrowser } from '../inspect/open-browser.js'
 import { accessByToken, newToken } from '../inspect/private-path.js'
 import { locateStore, STORE_NAMES, STORE_OPTIONS } from '../stores/location.js'
 import { onInterrupts } from '../terminal/interrupt.js'
+import { printableLine } from '../terminal/printable.js'
 import type { Terminal } from '../terminal/terminal.js'
 
 const HOST = '127.0.0.1'
@@ -50,7 +51,7 @@ the whole log; of an agent, what the agent tells a client.`,
       ...inspected.options,
       authorize: accessByToken('', token),
       actions: args.flag('read-only') ? false : inspected.actions,
-      onError: (error) => terminal.err.line(`The page has failed: ${String(error)}`),
+      onError: (error) => terminal.err.line(`The page has failed: ${printableLine(String(error), 4_000)}`),
     })
     const server = createServer(toNodeListener(fetch))
     let close = (): void => undefined
@@ -154,12 +155,9 @@ function listen(server: Server, port: number): Promise<void> {
 /** Resolves at the first Ctrl-C. Another signal ends the process after `onLeave`. */
 function interrupted(onLeave: () => void): Promise<void> {
   return new Promise((done) => {
-    const { dispose } = onInterrupts(
-      () => {
-        dispose()
-        done()
-      },
-      onLeave,
-    )
+    const { dispose } = onInterrupts(() => {
+      dispose()
+      done()
+    }, onLeave)
   })
 }

@@ -50,7 +50,7 @@ export const command: Command = {
     }
     tasks.length = Math.min(tasks.length, limit)
     if (args.flag('json')) terminal.out.json({ tasks, totalSize: total }, 2)
-    else if (tasks.length > 0) terminal.out.line(tasksTable(tasks))
+    else if (tasks.length > 0) terminal.out.line(...tasksTable(tasks))
     const more = total > tasks.length ? ` of ${total}. For more: --limit ${Math.min(total, MAX_LIMIT)}` : ''
     if (!args.flag('json'))
       terminal.err.line(tasks.length === 0 ? 'No tasks' : `${tasks.length} tasks${more}`)

@@ -14,7 +14,7 @@ import { usageFailure } from '../failure.js'
 import { follow, FOLLOW_OPTIONS, quoted } from '../follow.js'
 import { readFilePart, readJson, readStandardInput } from '../input.js'
 import { partsText } from '../render/parts.js'
-import { taskText } from '../render/task.js'
+import { taskLines } from '../render/task.js'
 import { bold } from '../terminal/style.js'
 import type { Terminal } from '../terminal/terminal.js'
 
@@ -112,10 +112,10 @@ async function sendOnly(
     return EXIT.ok
   }
   if (sent.type === 'message') {
-    out.line(partsText(sent.message.parts).trimEnd())
+    out.text(partsText(sent.message.parts).trimEnd())
     return EXIT.ok
   }
-  out.line(taskText(sent.task))
+  out.line(...taskLines(sent.task))
   const { profile } = credentials
   const option = profile === undefined ? '' : ` --profile ${quoted(profile)}`
   err.line(

@@ -6,6 +6,7 @@
 import { A2AClient, type ClientOptions, type Fetch } from 'a2a-tasks/client'
 import type { Arguments } from '../arguments.js'
 import { usageFailure } from '../failure.js'
+import { printableLine } from '../terminal/printable.js'
 import { dim } from '../terminal/style.js'
 import type { Channel, Terminal } from '../terminal/terminal.js'
 import { readCredentials, type Credentials } from './credentials.js'
@@ -78,7 +79,7 @@ export function requireUrl(url: string): void {
 /** Shows method, URL, status and time of each request. A query may contain a key. */
 function reporting(send: Fetch, err: Channel): Fetch {
   return async (url, init) => {
-    const name = `${init.method ?? 'GET'} ${url.replace(/\?.*/, '?…')}`
+    const name = `${init.method ?? 'GET'} ${printableLine(url.replace(/\?.*/, '?…'))}`
     const start = performance.now()
     const tell = (text: string): void =>
       err.line(dim(`${name} ${text} (${Math.round(performance.now() - start)} ms)`))

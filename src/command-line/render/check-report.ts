@@ -57,7 +57,7 @@ function rankOf(section: string): number {
   return (version === '1.0' ? 0 : 10_000) + Number(chapter) * 100 + Number(part)
 }
 
-export function reportText(report: Report): string {
+export function reportLines(report: Report): string[] {
   const { interfaces, results, stale } = report
   const lines: string[] = []
   for (const [section, all] of bySection(results)) {
@@ -72,10 +72,10 @@ export function reportText(report: Report): string {
   return [
     ...lines,
     '',
-    ...[...skipped].map((reason) => dim(`skipped: ${reason}`)),
+    ...[...skipped].map((reason) => dim(`skipped: ${printableLine(reason, 400)}`)),
     ...stale.map(({ check, reason }) => yellow(`${check} is known to fail (${reason}), but it passed`)),
-    `${interfaces.join(', ')}: ${countsText(results)}`,
-  ].join('\n')
+    `${printableLine(interfaces.join(', '))}: ${countsText(results)}`,
+  ]
 }
 
 function countsText(results: readonly Result[]): string {

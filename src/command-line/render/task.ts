@@ -4,7 +4,7 @@
  * @module
  */
 import { textOf, type RemoteTask } from 'a2a-tasks/client'
-import { printableLine } from '../terminal/printable.js'
+import { printableLine, printableLines } from '../terminal/printable.js'
 import { bold, cyan, dim, green, red, yellow } from '../terminal/style.js'
 import { partsText } from './parts.js'
 
@@ -15,7 +15,7 @@ export function stateText(state: string): string {
   return state === 'canceled' ? dim(state) : cyan(state)
 }
 
-export function taskText(task: RemoteTask): string {
+export function taskLines(task: RemoteTask): string[] {
   const { id, contextId, state, message, updatedAt, artifacts, messages, metadata } = task
   const facts = [
     `${bold('Task')}     ${printableLine(id)}`,
@@ -25,22 +25,30 @@ export function taskText(task: RemoteTask): string {
     ...(message === undefined ? [] : [`Message  ${printableLine(textOf(message), 1_000)}`]),
     ...(Object.keys(metadata).length === 0 ? [] : [`Metadata ${printableLine(JSON.stringify(metadata))}`]),
   ]
-  const said = messages.map(({ role, parts }) => `${dim(`${role}:`)} ${partsText(parts).trimEnd()}`)
+  const said = messages.flatMap(({ role, parts }) => [
+    dim(`${role}:`),
+    ...printableLines(partsText(parts).trimEnd()),
+  ])
   const made = artifacts.flatMap(({ artifactId, name, parts }) => [
-    dim(printableLine(`${name ?? 'Artifact'} (${artifactId})`)),
-    partsText(parts).trimEnd(),
+    dim(printableLine(`artifact: ${name ?? ''} (${artifactId})`)),
+    ...printableLines(partsText(parts).trimEnd()),
   ])
   return [
     ...facts,
     ...(said.length === 0 ? [] : ['', bold('Conversation'), ...said]),
     ...(made.length === 0 ? [] : ['', bold('Artifacts'), ...made]),
-  ].join('\n')
+  ]
+}
+
+/** An id that begins a line. One that is no plain word is quoted, so that it begins as no line of the program does. */
+export function idText(id: string): string {
+  return /^[\w.-]{1,64}$/.test(id) ? id : JSON.stringify(printableLine(id, 64))
 }
 
 /** One line for each task. */
-export function tasksTable(tasks: readonly RemoteTask[]): string {
+export function tasksTable(tasks: readonly RemoteTask[]): string[] {
   const rows = tasks.map((task) => ({
-    id: printableLine(task.id, 64),
+    id: idText(task.id),
     state: task.state,
     updated: printableLine(task.updatedAt ?? '', 24),
     text: printableLine(task.message === undefined ? lastText(task) : textOf(task.message), 60),
@@ -52,12 +60,10 @@ export function tasksTable(tasks: readonly RemoteTask[]): string {
     width((row) => row.state),
     width((row) => row.updated),
   ]
-  return rows
-    .map(({ id, state, updated, text }) => {
-      const padding = ' '.repeat(states - state.length)
-      return `${id.padEnd(ids)}  ${stateText(state)}${padding}  ${dim(updated.padEnd(times))}  ${text}`.trimEnd()
-    })
-    .join('\n')
+  return rows.map(({ id, state, updated, text }) => {
+    const padding = ' '.repeat(states - state.length)
+    return `${id.padEnd(ids)}  ${stateText(state)}${padding}  ${dim(updated.padEnd(times))}  ${text}`.trimEnd()
+  })
 }
 
 function lastText({ messages }: RemoteTask): string {

@@ -1,38 +1,29 @@
 /**
  * Colours, as marks in a text that a channel turns into the sequences of a terminal, or removes.
  *
- * The marks are noncharacters of Unicode, which texts of agents do not have. An agent that sends one can colour its own text
- * and nothing else.
- *
  * @module
  */
+import { randomBytes } from 'node:crypto'
 
-const END = '\ufdd0'
-const SEQUENCES: Readonly<Record<string, string>> = {
-  [END]: '\x1b[0m',
-  '\ufdd1': '\x1b[1m',
-  '\ufdd2': '\x1b[2m',
-  '\ufdd3': '\x1b[31m',
-  '\ufdd4': '\x1b[32m',
-  '\ufdd5': '\x1b[33m',
-  '\ufdd6': '\x1b[36m',
-}
-const MARKS = /[\ufdd0-\ufdd6]/g
+/** Each process has marks of its own, so that no text from outside has one. */
+const MARK = `\ufdd0${randomBytes(9).toString('base64url')}`
+const MARKS = new RegExp(`${MARK}(\\d+)\ufdd1`, 'g')
 
-export const bold = marked('\ufdd1')
-export const dim = marked('\ufdd2')
-export const red = marked('\ufdd3')
-export const green = marked('\ufdd4')
-export const yellow = marked('\ufdd5')
-export const cyan = marked('\ufdd6')
+export const bold = marked('1')
+export const dim = marked('2')
+export const red = marked('31')
+export const green = marked('32')
+export const yellow = marked('33')
+export const cyan = marked('36')
 
-function marked(mark: string): (text: string) => string {
-  return (text) => `${mark}${text}${END}`
+/** `code` is that of the sequence which begins the style. */
+function marked(code: string): (text: string) => string {
+  return (text) => `${MARK}${code}\ufdd1${text}${MARK}0\ufdd1`
 }
 
 /** Turns the marks into sequences, or removes them. */
 export function styled(text: string, hasColors: boolean): string {
-  return text.replace(MARKS, (mark) => (hasColors ? (SEQUENCES[mark] ?? '') : ''))
+  return text.replace(MARKS, (_, code: string) => (hasColors ? `\x1b[${code}m` : ''))
 }
 
 type Environment = Readonly<Record<string, string | undefined>>

@@ -4,6 +4,7 @@
  * @module
  */
 import { printable, printableJson } from './printable.js'
+import { Redaction, Secrets } from './secrets.js'
 import { styled, wantsColors } from './style.js'
 
 /** A stream of text, such as `process.stdout`. */
@@ -12,56 +13,43 @@ export interface TextStream {
   write(text: string): unknown
 }
 
-const HIDDEN = '***'
-/** Shorter values occur by chance. */
-const MIN_SECRET = 6
-
-/** Values that no output contains. */
-export class Secrets {
-  readonly #values = new Set<string>()
-
-  add(value: string): void {
-    if (value.length < MIN_SECRET) return
-    this.#values.add(value)
-    this.#values.add(JSON.stringify(value).slice(1, -1))
-  }
-
-  hide(text: string): string {
-    let hidden = text
-    for (const value of this.#values) hidden = hidden.replaceAll(value, HIDDEN)
-    return hidden
-  }
-}
-
 /** Writes text to a stream. All of it is made printable, and free of secrets. */
 export class Channel {
   readonly #stream: TextStream
   readonly #secrets: Secrets
+  readonly #redaction: Redaction
   readonly #hasColors: boolean
   #isAtLineStart = true
 
   constructor(stream: TextStream, secrets: Secrets, hasColors: boolean) {
     this.#stream = stream
     this.#secrets = secrets
+    this.#redaction = new Redaction(secrets)
     this.#hasColors = hasColors
   }
 
-  /** Writes a text as it stands, which may be a part of a line. */
+  /** Writes a part of a text, which the next call continues: what may be the beginning of a secret waits for it. */
   write(text: string): void {
     if (text === '') return
-    this.#isAtLineStart = text.endsWith('\n')
-    this.#stream.write(styled(printable(this.#secrets.hide(text)), this.#hasColors))
+    this.#redaction.add([text], ([shown = '']) => this.#put(shown))
   }
 
-  /** Writes lines, on their own lines. */
+  /** Writes lines, each on a line of its own. Line ends within one are none of this program, and become spaces. */
   line(...lines: readonly string[]): void {
     this.endLine()
-    for (const line of lines) this.write(`${line}\n`)
+    for (const line of lines) this.#put(`${this.#secrets.hide(line).replace(/[\r\n]+/g, ' ')}\n`)
+  }
+
+  /** Writes a text of several lines, such as a result, on lines of its own. */
+  text(text: string): void {
+    this.endLine()
+    this.#put(`${this.#secrets.hide(text)}\n`)
   }
 
   /** Ends the line that is begun, if one is. */
   endLine(): void {
-    if (!this.#isAtLineStart) this.write('\n')
+    this.#redaction.end()
+    if (!this.#isAtLineStart) this.#put('\n')
   }
 
   /** Makes room for lines of another channel, which on a terminal are between those of this one. */
@@ -71,7 +59,37 @@ export class Channel {
 
   /** Writes JSON: with `indent` as a document, otherwise as one line. */
   json(value: unknown, indent?: number): void {
-    this.#stream.write(`${this.#secrets.hide(printableJson(value, indent))}\n`)
+    this.endLine()
+    this.#json(value, indent, '')
+    this.#redaction.end()
+  }
+
+  /** Writes JSON as one line of several. Texts of parts in lines of the same `source` may make a secret together. */
+  jsonLine(value: unknown, source: string): void {
+    this.#json(value, undefined, source)
+  }
+
+  #json(value: unknown, indent: number | undefined, source: string): void {
+    const holders: { text: string }[] = []
+    const copy: unknown = JSON.parse(JSON.stringify(value), function (this: { text: string }, name, inner) {
+      if (name === 'text' && typeof inner === 'string') holders.push(this)
+      return inner as unknown
+    })
+    const show = (texts: readonly string[]): void => {
+      for (const [index, holder] of holders.entries()) holder.text = texts[index] ?? ''
+      this.#stream.write(`${printableJson(this.#secrets.hide(JSON.stringify(copy, undefined, indent)))}\n`)
+    }
+    this.#redaction.add(
+      holders.map(({ text }) => text),
+      show,
+      source,
+    )
+  }
+
+  #put(text: string): void {
+    if (text === '') return
+    this.#isAtLineStart = text.endsWith('\n')
+    this.#stream.write(styled(printable(text), this.#hasColors))
   }
 }
 

@@ -15,6 +15,10 @@ async function* execute(run: Run): AsyncGenerator<string> {
     yield `Hello ${textOf(await run.requireInput(`Who are you? ${HOSTILE}`))}`
     return
   }
+  if (word === 'spell') {
+    yield* run.text.slice(word.length + 1).match(/.{1,5}/gs) ?? []
+    return
+  }
   if (word === 'fail') throw new Error('meant')
   if (word === 'wait') {
     run.update('Waiting')
