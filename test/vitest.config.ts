@@ -9,8 +9,11 @@ const NO_TESTS = ['**/node_modules/**']
 /** `npm test` runs the fast share; `npm run test:all`, which is `--mode all`, runs everything at full counts. */
 export default defineConfig(({ mode }) => {
   const runsAll = mode === 'all'
-  const fast = { include: ['test/**/*.test.ts'], exclude: [...NO_TESTS, ...LONG], isolate: false }
+  // Each project needs its own: Vitest reads this file again for a project that extends it, without the mode.
+  const env = { NODE_ENV: 'test', TEST_ALL: runsAll ? '1' : '' }
+  const fast = { env, include: ['test/**/*.test.ts'], exclude: [...NO_TESTS, ...LONG], isolate: false }
   const long = {
+    env,
     include: LONG.map((glob) => glob.replace(/\*\*$/, '**/*.test.ts')),
     exclude: NO_TESTS,
     isolate: true,
@@ -26,7 +29,6 @@ export default defineConfig(({ mode }) => {
       ],
     },
     test: {
-      env: { NODE_ENV: 'test', TEST_ALL: runsAll ? '1' : '' },
       setupFiles: ['test/support/setup.ts'],
       maxWorkers: '100%',
       // Many times what any test needs: a busy machine must not make it fail.
