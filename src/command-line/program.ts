@@ -9,6 +9,8 @@ import { EXIT, type ExitCode } from './exit-codes.js'
 import { CommandFailure, failureLines, usageFailure } from './failure.js'
 import { commandHelp, programHelp } from './help.js'
 import { nearest } from './suggestion.js'
+import { errorText } from './terminal/error-text.js'
+import { dim } from './terminal/style.js'
 import type { Terminal } from './terminal/terminal.js'
 import { packageVersion } from './version.js'
 
@@ -53,6 +55,7 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
     out.endLine()
     if (json) out.json({ error: errorObject(failure) }, 2)
     err.line(...failureLines(failure))
+    if (await showsStack(error, argv)) err.text(dim(errorText(error, terminal.cwd)))
     return failure.exitCode
   }
 }
@@ -100,6 +103,12 @@ function find(name: string): CommandEntry {
     name.startsWith('-') ? `There is no option ${name}` : `There is no command "${name}"`,
     hint,
   )
+}
+
+async function showsStack(error: unknown, argv: readonly string[]): Promise<boolean> {
+  if (argv.includes('--verbose') || argv.includes('-v')) return true
+  const { isFault } = await import('./connection/explain.js')
+  return isFault(error)
 }
 
 async function toFailure(error: unknown, argv: readonly string[]): Promise<CommandFailure> {

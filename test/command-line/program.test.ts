@@ -165,6 +165,15 @@ describe('an error says what is wrong and what to do', () => {
   })
 })
 
+test('the stack of an error is shown with --verbose', async () => {
+  const url = await serveOthers()
+  const plain = await run(['card', `${url}/401`])
+  expect(plain.stderr).not.toContain('    at ')
+  const { code, stderr } = await run(['card', `${url}/401`, '--verbose'])
+  expect(code).toBe(4)
+  expect(stderr).toMatch(/^\w+Error: .+ \(EXTERNAL_SERVICE_ERROR\)\n {4}(at|…) /m)
+})
+
 test('no handle is offered where it cannot help', async () => {
   const agent = await serveAgent()
   const { task } = JSON.parse((await run(['send', agent, 'x', '--json'])).stdout) as { task: { id: string } }

@@ -37,6 +37,40 @@ test.each([
   expect(stdout.includes(`has the package tsx: this is ${process.version}`)).toBe(needsLoader)
 })
 
+test.each<[string, string, readonly RegExp[]]>([
+  [
+    'a wrong option',
+    `import { createRequestHandler } from 'a2a-tasks/server'
+export default createRequestHandler({ card: { name: 'A' }, executes: 1, execute: () => 'x' })`,
+    [/^TypeError: Unknown option "executes"/, /^ {4}at agent\.js:2:\d+$/m],
+  ],
+  [
+    'an error of its own, with its cause',
+    `export default function outer() {}
+function inner() { throw new Error('no city', { cause: new TypeError('a\\x1b[2Jb') }) }
+inner()`,
+    [
+      /^Error: no city\n {4}at inner \(agent\.js:2:\d+\)\n {4}at agent\.js:3:1\n/,
+      /^Caused by TypeError: a\\x1b\[2Jb\n/m,
+    ],
+  ],
+  [
+    'a mistake in its syntax',
+    `export default (run) => {\n  foo(\n}`,
+    [/agent\.js:3\n\}\n\^\n[^]*SyntaxError/],
+  ],
+])('dev shows %s with the lines of the agent, and none of the built package', async (_, code, texts) => {
+  const folder = temporaryFolder()
+  install(folder)
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
+  writeFileSync(join(folder, 'agent.js'), code)
+  const args = [PROGRAM, 'dev', 'agent.js', '--once', '--port', new URL(await closedUrl()).port]
+  const { status, stderr } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' })
+  expect(status).toBe(1)
+  for (const text of texts) expect(stderr).toMatch(text)
+  expect(stderr).not.toMatch(/dist\/|\x1b/)
+})
+
 test('dev tells the new agent its port, so that clients call it there', async () => {
   const folder = temporaryFolder()
   await run(['init', '.', '--javascript'], { cwd: folder })

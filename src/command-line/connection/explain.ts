@@ -22,6 +22,12 @@ export function explain(error: unknown, url?: string): CommandFailure {
   })
 }
 
+/** Whether an error is a fault of this program, or of what it uses: neither the agent, nor the user, nor the system has caused it. */
+export function isFault(error: unknown): boolean {
+  const isExpected = [CommandFailure, TypeError, RangeError].some((type) => error instanceof type)
+  return error instanceof Error && !isExpected && !A2AError.is(error) && !('code' in error)
+}
+
 /** Without the name of the service, and without what OpenSSL says. */
 function messageOf({ message }: Error): string {
   return message

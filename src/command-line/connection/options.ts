@@ -27,5 +27,9 @@ export const CONNECTION_OPTIONS: Options = {
     value: 'SECONDS',
     help: 'Time limit of each request; of send, resume and watch: of all',
   },
-  verbose: { type: 'boolean', short: 'v', help: 'Show each request on stderr, without headers and bodies' },
+  verbose: {
+    type: 'boolean',
+    short: 'v',
+    help: 'Show each request on stderr, without headers and bodies, and the stack of an error',
+  },
 }

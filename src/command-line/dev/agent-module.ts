@@ -4,9 +4,9 @@
  * @module
  */
 import { basename, extname } from 'node:path'
-import { inspect } from 'node:util'
 import type { InspectedHandler, InspectedTasks } from 'a2a-tasks/inspector'
 import { createRequestHandler, type RequestHandlerOptions } from 'a2a-tasks/server'
+import { errorText } from '../terminal/error-text.js'
 
 /** The field of a card that is used rather than its `url`. */
 const INTERFACES = 'supportedInterfaces'
@@ -93,6 +93,6 @@ function isSamePlace(a: URL, b: URL): boolean {
   return a.port === b.port && names.includes(a.hostname) && names.includes(b.hostname)
 }
 
-function reportError(error: unknown): void {
-  process.stderr.write(`${inspect(error)}\n`)
+export function reportError(error: unknown): void {
+  process.stderr.write(`${errorText(error, process.cwd())}\n`)
 }

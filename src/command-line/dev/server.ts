@@ -8,14 +8,15 @@ import { pathToFileURL } from 'node:url'
 import { toNodeListener } from 'a2a-tasks/server/node'
 import { createInspector, type InspectorAccess } from 'a2a-tasks/inspector'
 import { accessByToken, TOKEN_VARIABLE } from '../inspect/private-path.js'
-import { agentOf, type InspectedAgent } from './agent-module.js'
+import { printableLine } from '../terminal/printable.js'
+import { agentOf, reportError, type InspectedAgent } from './agent-module.js'
 
 const [file = '', port = '3000'] = process.argv.slice(2)
 const { [TOKEN_VARIABLE]: token = '' } = process.env
 const INSPECTOR = '/inspector'
 const url = `http://localhost:${port}`
-// A module of the user.
-const { default: exported } = (await import(pathToFileURL(file).href)) as { default?: unknown }
+process.on('uncaughtException', fail)
+const { default: exported } = await load()
 // The export of a module of CommonJS with a default is an object with one.
 const inner =
   typeof exported === 'object' && exported !== null && 'default' in exported ? exported.default : exported
@@ -30,6 +31,23 @@ server.listen(Number(port), 'localhost', () => {
     )
   }
 })
+
+/** A module of the user. */
+async function load(): Promise<{ default?: unknown }> {
+  try {
+    return (await import(pathToFileURL(file).href)) as { default?: unknown }
+  } catch (error) {
+    // Only Node knows the line of it.
+    if (error instanceof SyntaxError) process.off('uncaughtException', fail)
+    throw error
+  }
+}
+
+/** Node would print a line of the built package above the message. */
+function fail(error: unknown): never {
+  reportError(error)
+  process.exit(1)
+}
 
 /** The inspector answers below its path, and the agent elsewhere. */
 function withInspector(handler: InspectedAgent): typeof fetch {
@@ -51,5 +69,5 @@ async function needsUser(handler: InspectedAgent): Promise<boolean> {
 }
 
 function print(line: string): void {
-  process.stdout.write(`${line}\n`)
+  process.stdout.write(`${printableLine(line, 4_000)}\n`)
 }
