@@ -289,7 +289,7 @@ describe('a question stays the status message', () => {
     const done: string[] = []
     const execute: Execute = async (run) => {
       const report = async (): Promise<void> => {
-        await undefined
+        await Promise.resolve()
         run.update('Waiting')
       }
       const remind = async (): Promise<void> => {
