@@ -6,11 +6,15 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'ids of what a step writes come from a counter of the turn',
     changes: [
       {
-        file: 'server/history/turn-ids.ts',
+        file: 'server/history/writes/turn-ids.ts',
         text: 'if (scope !== undefined) return this.#derived(scope.count(kind), kind, scope.label)',
         by: '',
       },
-      { file: 'server/history/turn-ids.ts', text: 'if (this.#host.isFree(id)) return id', by: 'return id' },
+      {
+        file: 'server/history/writes/turn-ids.ts',
+        text: 'if (this.#host.isFree(id)) return id',
+        by: 'return id',
+      },
     ],
   },
   {

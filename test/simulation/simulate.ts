@@ -47,6 +47,8 @@ async function played(schedule: Schedule, trace: ((line: string) => void) | unde
   const user = new User(city, expected.signals)
   await city.world.run(HORIZON_MS, () => (user.isDone && !city.isAgentAtWork) || city.hangs)
   const task = await city.read(user.task?.id)
+  // A process that stood still may have begun a delegation since, and cancels it when it learns of the end.
+  await city.world.run(city.world.now + PATIENCE_MS, () => !city.isAgentAtWork)
   const { errands, isAgentAtWork } = city
   const faults = faultsOf({ expected, schedule, ledger: city.ledger, user, task, errands, isAgentAtWork })
   city.end()

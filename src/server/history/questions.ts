@@ -167,8 +167,12 @@ export class Questions<P extends Principal> {
   }
 
   #askNow(question: Question<P>, state: AskingState, prompt: Say): void {
-    const { journal, move, messageId } = this.#run
+    const { journal, move, messageId, signal } = this.#run
     const { name } = question
+    if (signal().aborted) {
+      question.drop(signal().reason as Error)
+      return
+    }
     if (this.#answerNext(question, false)) return
     const entries = journal.entriesFor({ kind: 'question', name })
     // Before the task changes: a listener of the change may answer synchronously.

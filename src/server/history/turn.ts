@@ -258,6 +258,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
    */
   continueAs(input: ContinuedInput): OpenTurn | undefined {
     const { journal, questions } = this.#made
+    this.#host.signal().throwIfAborted()
     journal.requirePassed('continueAs')
     if (journal.inFlight > 0 || questions.areUnread)
       throw new TypeError('Before run.continueAs(), await all steps and waits that the run has started')
@@ -384,7 +385,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
         },
         earlier?.artifacts,
       ),
-      values: new Values(journal, clock),
+      values: new Values(journal, clock, signal),
     }
   }
 

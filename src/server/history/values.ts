@@ -4,6 +4,7 @@
  * @module
  */
 import type { TaskSnapshot } from '../../core/task.js'
+import type { NamedEntry } from '../../core/history/named-entry.js'
 import type { Clock } from '../../runtime/clock.js'
 import { platformRandom } from '../../runtime/crypto.js'
 import { randomId } from '../../runtime/ids.js'
@@ -13,11 +14,13 @@ import { placeOf, requireName } from './names.js'
 export class Values {
   readonly #journal: Journal
   readonly #clock: Clock
+  readonly #signal: () => AbortSignal
   readonly #changes = new Map<string, boolean>()
 
-  constructor(journal: Journal, clock: Clock) {
+  constructor(journal: Journal, clock: Clock, signal: () => AbortSignal) {
     this.#journal = journal
     this.#clock = clock
+    this.#signal = signal
   }
 
   now(): number {
@@ -38,7 +41,7 @@ export class Values {
     if (known !== undefined) return known
     const isLive = !this.#journal.isReplaying
     const isNew = this.#journal.pass('change', name) !== undefined || isLive
-    if (isLive) this.#journal.record({ kind: 'change', name })
+    if (isLive) this.#record({ kind: 'change', name })
     this.#changes.set(name, isNew)
     return isNew
   }
@@ -62,7 +65,13 @@ export class Values {
     // An earlier call of `make` returned it.
     if (recorded !== undefined) return recorded.value as T
     const value = make()
-    this.#journal.record({ kind: 'value', name: label, value })
+    this.#record({ kind: 'value', name: label, value })
     return value
+  }
+
+  /** Code whose run is over records nothing new: it may come from a step that was cut off, which a replay does not come from. */
+  #record(entry: NamedEntry): void {
+    this.#signal().throwIfAborted()
+    this.#journal.record(entry)
   }
 }

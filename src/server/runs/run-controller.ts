@@ -119,7 +119,7 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
     const task = this.#requireWorking()
     const message = this.#toMessage(progress, id)
     // While a question is open, it is the status message.
-    if (this.isWaiting) task.hold(message)
+    if (this.isWaiting || this.turn.isAskingAgain) task.hold(message)
     else this.#change(() => task.setStatusMessage(message))
   }
 

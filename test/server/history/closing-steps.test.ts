@@ -1,9 +1,20 @@
 /** Steps that are under way, or have just ended, when the agent closes without patience. */
 
 import { DurableTaskManager, memoryStore } from 'a2a-tasks/durable'
+import type { Execute, Run } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
 import { agent, textsOf, type Open } from './support/managers.js'
 import { until } from './support/children.js'
+import {
+  begin,
+  cluster,
+  pass,
+  resultOf,
+  settle,
+  stateAt,
+  textOf,
+  type Replica,
+} from '../durable/support/replicas.js'
 import { faultyStore, gate, type Faults } from '../../support/faulty-store.js'
 
 describe('close({ graceMs: 0 })', () => {
@@ -57,3 +68,39 @@ describe('close({ graceMs: 0 })', () => {
     expect(done).toEqual(['under way', 'resolved', 'under way again'])
   })
 })
+
+test.each([
+  ['value', (run: Run) => run.now()],
+  ['change', (run: Run) => run.changed('new')],
+])(
+  'code that catches how its step is cut off records no %s: the next process does the step',
+  async (_, next) => {
+    const executeAs =
+      (process: string): Execute =>
+      async (run) => {
+        const slow = async (): Promise<string> => {
+          const work = (): Promise<string> =>
+            process === 'a' ? new Promise(() => undefined) : Promise.resolve('done')
+          const output = await run.step('slow', work).catch(() => 'cut off')
+          next(run)
+          return output
+        }
+        // Where it is cut off, the code takes longer to end than the other branch.
+        const asked = run.requireInput('Which city?').then(textOf, () => new Promise<never>(() => undefined))
+        const [output, answer] = await Promise.all([slow(), asked])
+        return `${output} ${answer}`
+      }
+    const { all, clock } = cluster(['a', 'b'].map(executeAs))
+    const [a, b] = all as [Replica, Replica]
+    const { id } = await begin(a, 'go')
+    await settle()
+    const closed = a.handler.close({ graceMs: 1_000 })
+    await settle()
+    clock.advance(1_000)
+    await closed
+    await a.tasks.destroy()
+    await begin(b, 'Lisbon', id)
+    await pass(clock, async () => (await stateAt(b, id)) === 'completed')
+    expect(await resultOf(b, id)).toEqual(['done Lisbon'])
+  },
+)

@@ -285,6 +285,32 @@ describe('a question stays the status message', () => {
     expect(await shown(b, id)).toEqual(asked)
   })
 
+  test('when the code that continues reports progress before it has asked again', async () => {
+    const done: string[] = []
+    const execute: Execute = async (run) => {
+      const report = async (): Promise<void> => {
+        await Promise.resolve()
+        run.update('Waiting')
+      }
+      const remind = async (): Promise<void> => {
+        await run.sleep('pause', { ms: HOUR })
+        await run.step('remind', () => void done.push('reminded'))
+      }
+      const [, answer] = await Promise.all([report(), run.requireInput('Which city?'), remind()])
+      return textOf(answer)
+    }
+    const { a, b, clock } = replicas(execute)
+    const { id } = await begin(a, 'go')
+    await settle()
+    expect(await shown(b, id)).toEqual(asked)
+    await pass(clock, () => a.tasks.stats().leases === 0)
+    clock.advance(HOUR)
+    await pass(clock, () => done.length === 1)
+    expect(await shown(b, id)).toEqual(asked)
+    await send(b, 'Lisbon', id)
+    expect(await resultOf(b, id)).toEqual(['Lisbon'])
+  })
+
   test('when the process has died before the sleep beside it was stored', async () => {
     const { all, clock } = cluster(
       [true, false].map((isFirst): Execute => async (run) => {
