@@ -63,6 +63,21 @@ test('a long step that ends an attempt of execute leaves no chunk twice, whateve
   expect(textsWith(task, 'caught', 'quick', 'long', 'last')).toEqual(['caught', dots, dots, dots])
 })
 
+test('a long step that comes first and ends an attempt of execute leaves no chunk twice', async () => {
+  const { say, reaches } = await agent(
+    (clock) => new TaskManager({ clock }),
+    async (run) => {
+      await run.step('long', () => {
+        for (let chunk = 0; chunk < 1_100; chunk += 1)
+          run.artifact({ artifactId: 'a', parts: [{ text: '.' }] })
+        if (run.attempt === 1) throw new Error('Not yet')
+      })
+    },
+    { retry: { attempts: 2, backoff: { initialMs: 1 } } },
+  )
+  expect(textsOf(await reaches(await say('go'), 'completed'))).toEqual(['.'.repeat(1_100)])
+})
+
 describe.each(MANAGERS)('over %s', (_, open) => {
   test('a step that is tried again leaves what a parallel step writes', async () => {
     const { say, reaches } = await agent(open, async (run) => {
