@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { HistoryRecorded, NewLog, TaskEvent } from './events.js'
+import type { HistoryEntry, HistoryRecorded, NewLog, TaskEvent } from './events.js'
 import { apply, create, createdEvent, findArtifact, thawTask } from './evolve.js'
 import type { Artifact, DeepReadonly, TaskSnapshot, Task } from './task.js'
 import type { EndReason, RemovalCode } from './errors.js'
@@ -51,6 +51,26 @@ interface Millisecond<S extends string> {
   readonly records: readonly TaskRecord<S>[]
   readonly before: Link<S> | undefined
 }
+
+/** An artifact that a turn writes to. */
+interface Rewritten {
+  /** What it held before; `null` for one that the turn created. */
+  readonly before: DeepReadonly<Artifact> | null
+  /** The steps that have written since, and are not over; {@link NO_STEP} for other code. */
+  readonly by: Set<string>
+}
+
+/** What a turn writes that its next attempt may write again. */
+interface Rewriting {
+  readonly artifacts: Map<string, Rewritten>
+  /** The ids of artifacts, by the steps that have written to them. */
+  readonly ids: Map<string, Set<string>>
+  /** Steps that have failed, and are done again only if their error ends the attempt. */
+  readonly failed: Set<string>
+}
+
+/** Steps have names. */
+const NO_STEP = ''
 
 const NO_USAGE: Usage = { artifacts: 0, messages: 0 }
 
@@ -157,7 +177,7 @@ export class TaskRecord<S extends string> {
   #ownCost: number
   #task: Task<S>
   #history: HistoryRecorded[] | undefined
-  #rewritten: Map<string, DeepReadonly<Artifact> | null> | undefined
+  #rewriting: Rewriting | undefined
   #isFrozen = false
 
   /**
@@ -195,11 +215,13 @@ export class TaskRecord<S extends string> {
   }
 
   /**
-   * The artifacts that the turn has written since the latest entry of the history, by id: what they held then; `null` for
-   * those that it created.
+   * The artifacts that the turn has written since the latest entry of the history, or in steps that are not over, by id: what
+   * they held before; `null` for those that it created.
    */
   get rewritten(): ReadonlyMap<string, DeepReadonly<Artifact> | null> {
-    return this.#rewritten ?? new Map()
+    const { artifacts, failed } = this.#rewriting ?? {}
+    const open = [...(artifacts ?? [])].filter(([, { by }]) => [...by].some((step) => !failed?.has(step)))
+    return new Map(open.map(([artifactId, { before }]) => [artifactId, before]))
   }
 
   /** Continues the turn of a saved task. */
@@ -208,7 +230,7 @@ export class TaskRecord<S extends string> {
     rewritten: ReadonlyMap<string, DeepReadonly<Artifact> | null>,
   ): void {
     this.#history = [...history]
-    this.#rewritten = new Map(rewritten)
+    for (const [artifactId, before] of rewritten) this.#keep(artifactId, NO_STEP, () => before)
     for (const event of history) this.#ownCost += payloadSize(event).cost + EVENT_COST
   }
 
@@ -235,7 +257,7 @@ export class TaskRecord<S extends string> {
       this.#task = thawTask(this.#task)
       this.#isFrozen = false
     }
-    if (keepsHistory && this.#task.turn !== undefined) this.#keepRewritten(event)
+    if (keepsHistory) this.#keepRewritten(event)
     const { bytes, cost } = size
     const usage = usageAfter(this.usage, this.#task, event, bytes)
     const { inTask, inLog } = costsOf(this.#task, event, cost)
@@ -252,17 +274,53 @@ export class TaskRecord<S extends string> {
     this.#ownCost += cost + EVENT_COST
   }
 
+  /** A step may write before the turn has recorded anything. */
   #keepRewritten(event: TaskEvent<S>): void {
-    if (event.type === 'artifact') {
-      const { artifactId } = event.artifact
-      if (artifactId === undefined || this.#rewritten?.has(artifactId) === true) return
+    if (event.type === 'history') this.#settle(event.entry)
+    if (event.type !== 'artifact' || (event.step === undefined && this.#task.turn === undefined)) return
+    const { artifactId } = event.artifact
+    if (artifactId === undefined) return
+    this.#keep(artifactId, event.step ?? NO_STEP, () => {
       const known = this.#task.artifacts[findArtifact(this.#task.artifacts, artifactId)]
-      const before = known && { ...known, ...(known.parts && { parts: [...known.parts] }) }
-      this.#rewritten ??= new Map()
-      this.#rewritten.set(artifactId, before ?? null)
-    } else if (event.type === 'history' && !['attempt', 'signal', 'read'].includes(event.entry.kind)) {
-      this.#rewritten = undefined
+      return known === undefined ? null : { ...known, ...(known.parts && { parts: [...known.parts] }) }
+    })
+  }
+
+  #keep(artifactId: string, step: string, before: () => Rewritten['before']): void {
+    this.#rewriting ??= { artifacts: new Map(), ids: new Map(), failed: new Set() }
+    const { artifacts, ids } = this.#rewriting
+    const rewritten: Rewritten = artifacts.get(artifactId) ?? { before: before(), by: new Set<string>() }
+    if (rewritten.by.has(step)) return
+    artifacts.set(artifactId, rewritten)
+    rewritten.by.add(step)
+    ids.set(step, (ids.get(step) ?? new Set<string>()).add(artifactId))
+  }
+
+  /** What came before an entry stays, unless a step has written it that is not over, or whose error ends the attempt. */
+  #settle(entry: HistoryEntry): void {
+    const { failed } = this.#rewriting ?? {}
+    if (failed === undefined) return
+    const isNext = entry.kind === 'turn' && entry.continued !== undefined
+    if (entry.kind === 'end' || entry.kind === 'failure' || isNext) this.#rewriting = undefined
+    else if (entry.kind === 'step' && entry.error !== undefined) failed.add(entry.name)
+    else if (entry.kind === 'attempt') {
+      for (const step of failed) if (step !== entry.step) this.#leave(step)
+      failed.clear()
+    } else if (entry.kind !== 'signal' && entry.kind !== 'read') {
+      this.#leave(NO_STEP)
+      if (entry.kind === 'step') this.#leave(entry.name)
     }
+  }
+
+  /** What the step has written stays. */
+  #leave(step: string): void {
+    const { artifacts, ids } = this.#rewriting ?? {}
+    for (const artifactId of ids?.get(step) ?? []) {
+      const { by } = artifacts?.get(artifactId) ?? {}
+      by?.delete(step)
+      if (by?.size === 0) artifacts?.delete(artifactId)
+    }
+    ids?.delete(step)
   }
 
   /** Frees what growing arrays reserved. For a task that has ended. */

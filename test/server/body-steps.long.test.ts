@@ -65,18 +65,21 @@ async function stepsOf(text: string, version: Version): Promise<Readonly<Record<
 }
 
 describe.each(Object.keys(DIALECTS) as Version[])('by %s', (version) => {
-  test.each(SHAPES.map(([name, parts, json]) => ({ name, parts, json })))('$name', async ({ parts, json }) => {
-    const isNew = version === '1.0'
-    const message = isNew
-      ? { messageId: 'm', role: 'ROLE_USER', parts }
-      : { messageId: 'm', role: 'user', kind: 'message', parts: parts.map(toLegacy) }
-    const text = bodyOf({ jsonrpc: '2.0', id: 1, method: 'x', params: { message } }, json)
-    const parse = await parseMs(text)
-    const slow: string[] = []
-    for (const [name, step] of Object.entries(await stepsOf(text, version))) {
-      const times = await timesAsLong(parse, step, FACTOR)
-      if (times > FACTOR) slow.push(`${name}: ${Math.round(times)} times as long`)
-    }
-    expect(slow).toEqual([])
-  })
+  test.each(SHAPES.map(([name, parts, json]) => ({ name, parts, json })))(
+    '$name',
+    async ({ parts, json }) => {
+      const isNew = version === '1.0'
+      const message = isNew
+        ? { messageId: 'm', role: 'ROLE_USER', parts }
+        : { messageId: 'm', role: 'user', kind: 'message', parts: parts.map(toLegacy) }
+      const text = bodyOf({ jsonrpc: '2.0', id: 1, method: 'x', params: { message } }, json)
+      const parse = await parseMs(text)
+      const slow: string[] = []
+      for (const [name, step] of Object.entries(await stepsOf(text, version))) {
+        const times = await timesAsLong(parse, step, FACTOR)
+        if (times > FACTOR) slow.push(`${name}: ${Math.round(times)} times as long`)
+      }
+      expect(slow).toEqual([])
+    },
+  )
 })

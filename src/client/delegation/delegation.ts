@@ -244,8 +244,8 @@ function requireLive(local: TaskSnapshot | null, taskId: string): TaskSnapshot {
 
 /** Whether a later attempt leads to the same: the agent refuses, or must not be asked. */
 function isFinal(error: unknown): error is AnyA2AError {
-  if (!A2AError.is(error) || isInconclusive(error) || isUnreadable(error)) return false
-  return error.code !== 'INTERNAL' && error.code !== 'STORE_FAILED'
+  if (!A2AError.is(error) || error.code === 'INTERNAL' || error.code === 'STORE_FAILED') return false
+  return !isInconclusive(error) && !isUnreadable(error)
 }
 
 /** Recognises clients by shape: they may come from another copy of the library. */

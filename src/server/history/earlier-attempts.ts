@@ -143,7 +143,10 @@ async function artifactsAt(
   const hasUndone = events.some((event) => event.type === 'artifact' && isUndone(event))
   const hasAttempts = recorded.some(({ entry }) => entry.kind === 'attempt')
   if (!hasUndone && !hasAttempts && !mayBeginBefore(recorded)) return new Map()
-  return undoneArtifacts(await wholeLog(tasks, task), recorded)
+  const whole = await wholeLog(tasks, task)
+  // The log in memory has dropped what the turn wrote before its first entry.
+  if (whole.events[0]?.generation !== 1 && 'unfinished' in tasks) return rewrittenIn(tasks, task.id)
+  return undoneArtifacts(whole, recorded)
 }
 
 /** Whether the next attempt writes again what the turn wrote before its first entry: it has no other one, or had a step then. */

@@ -1,5 +1,5 @@
 /** What steps write: artifacts with and without ids, one after the other and in parallel, attempt after attempt. */
-import type { Task } from 'a2a-tasks'
+import { TaskManager, type Task } from 'a2a-tasks'
 import type { Execute, Run } from 'a2a-tasks/server'
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
@@ -23,6 +23,60 @@ function textsWith(task: Task, ...ids: readonly string[]): string[] {
     textsOf({ ...task, artifacts: task.artifacts.filter(({ artifactId }) => artifactId === id) }),
   )
 }
+
+test('a long step that ends an attempt of execute leaves no chunk twice, whatever ends beside it', async () => {
+  // More than the log in memory keeps.
+  const chunks = 1_100
+  const { say, reaches } = await agent(
+    (clock) => new TaskManager({ clock }),
+    async (run) => {
+      const write = (artifactId: string): void => {
+        for (let chunk = 0; chunk < chunks; chunk += 1) run.artifact({ artifactId, parts: [{ text: '.' }] })
+      }
+      const thrown = new Error('Not yet')
+      await run
+        .step('caught', () => {
+          run.artifact({ artifactId: 'caught', parts: [{ text: 'caught' }] })
+          throw thrown
+        })
+        .catch(() => undefined)
+      await Promise.all([
+        run.step('quick', async () => {
+          write('quick')
+          await turn()
+        }),
+        run.step('long', async () => {
+          write('long')
+          for (let turns = 0; turns < 20; turns += 1) await turn()
+          if (run.attempt === 1) throw thrown
+        }),
+      ])
+      await run.step('last', () => {
+        write('last')
+        if (run.attempt === 2) throw thrown
+      })
+    },
+    { retry: { attempts: 3, backoff: { initialMs: 1 } } },
+  )
+  const task = await reaches(await say('go'), 'completed')
+  const dots = '.'.repeat(chunks)
+  expect(textsWith(task, 'caught', 'quick', 'long', 'last')).toEqual(['caught', dots, dots, dots])
+})
+
+test('a long step that comes first and ends an attempt of execute leaves no chunk twice', async () => {
+  const { say, reaches } = await agent(
+    (clock) => new TaskManager({ clock }),
+    async (run) => {
+      await run.step('long', () => {
+        for (let chunk = 0; chunk < 1_100; chunk += 1)
+          run.artifact({ artifactId: 'a', parts: [{ text: '.' }] })
+        if (run.attempt === 1) throw new Error('Not yet')
+      })
+    },
+    { retry: { attempts: 2, backoff: { initialMs: 1 } } },
+  )
+  expect(textsOf(await reaches(await say('go'), 'completed'))).toEqual(['.'.repeat(1_100)])
+})
 
 describe.each(MANAGERS)('over %s', (_, open) => {
   test('a step that is tried again leaves what a parallel step writes', async () => {
