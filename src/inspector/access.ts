@@ -4,7 +4,7 @@
  * @module
  */
 import type { OwnerFilter } from '../core/queries.js'
-import { requireKnown, requireText } from '../runtime/options.js'
+import { requireBoolean, requireKnown, requireText } from '../runtime/options.js'
 import { ownedBy, requirePrincipal, type Principal } from '../server/caller.js'
 
 /**
@@ -38,6 +38,11 @@ export interface InspectorAccess {
    * takes them from no other. With an `owner`, it must be the principal of that owner, which is the default.
    */
   readonly principal?: Principal
+  /**
+   * Whether the stacks of errors are shown, which a handler with `recordStacks` keeps: they tell about the code and its machine.
+   * Default is `false`.
+   */
+  readonly stacks?: boolean
   /** Narrows the actions of the inspector. Default is all that the inspector allows. */
   readonly actions?: boolean | readonly InspectorAction[]
   /**
@@ -76,11 +81,12 @@ export interface Scope {
 
 /** @throws {TypeError} for a value that gives no certain access: an error of the integrator. */
 export function toScope(access: InspectorAccess, allowed: readonly InspectorAction[]): Scope {
-  requireKnown(access, ['owner', 'tenant', 'principal', 'actions', 'user'], 'InspectorAccess')
+  requireKnown(access, ['owner', 'tenant', 'principal', 'stacks', 'actions', 'user'], 'InspectorAccess')
   const { owner, tenant, principal } = access
   if (Object.hasOwn(access, 'owner') && owner !== null) requireText('owner', owner)
   if (Object.hasOwn(access, 'tenant')) requireText('tenant', tenant)
   if (access.user !== undefined) requireText('user', access.user)
+  if (access.stacks !== undefined) requireBoolean('stacks', access.stacks)
   const isBound = owner !== undefined || tenant !== undefined
   const filter: OwnerFilter = isBound
     ? ownedBy(owner ? requirePrincipal({ id: owner }) : undefined, tenant)

@@ -78,7 +78,8 @@ async function answer(
     requireOwnPage(request, settings.hosts)
     const hasAccess = async (): Promise<boolean> => {
       const now = await scopeOf(request, settings)
-      return now !== null && !(now instanceof Response) && now.filter.owner === scope.filter.owner
+      if (now === null || now instanceof Response || now.filter.owner !== scope.filter.owner) return false
+      return now.access.stacks === scope.access.stacks
     }
     const call = { request, query: searchParams, scope, source, settings, streams }
     return await answerCall(path, { ...call, person: personOf(scope), hasAccess })

@@ -121,6 +121,11 @@ export interface RequestHandlerOptions<
    * begins several tasks in one context: a new request is then taken for the answer. Default is `false`.
    */
   readonly answerByContext?: boolean | undefined
+  /**
+   * Whether the history keeps the stacks of errors, at most 4,000 characters of each. Clients do not receive them. An inspector
+   * shows them to people whose access has `stacks`. Default is `false`.
+   */
+  readonly recordStacks?: boolean | undefined
   /** Whether to refuse parts whose media type neither the card nor a skill lists. Default is `false`. */
   readonly checkInputModes?: boolean | undefined
   /** Receives internal errors, which no client sees. Default is a process warning, where the runtime supports them. */
@@ -195,6 +200,7 @@ export interface Settings<P extends Principal = Principal> {
   /** `undefined` where no message is recognized. */
   readonly idempotency: IdempotencySettings | undefined
   readonly answerByContext: boolean
+  readonly recordStacks: boolean
   readonly checkInputModes: boolean
   readonly onError: (error: unknown, context: ErrorContext) => void
   readonly limits: CompleteLimits
@@ -239,6 +245,7 @@ const KEYS = [
   'rateLimit',
   'idempotency',
   'answerByContext',
+  'recordStacks',
   'checkInputModes',
   'principalOf',
   'dialects',
@@ -261,6 +268,17 @@ function toPolicy(onFollowUp: RequestHandlerOptions['onFollowUp'] = 'queue'): Se
   )
 }
 
+type Switches = Pick<Settings, 'answerByContext' | 'checkInputModes' | 'recordStacks'>
+
+/** @throws {TypeError} */
+function toSwitches(given: { readonly [Name in keyof Switches]?: boolean | undefined }): Switches {
+  const { answerByContext = false, checkInputModes = false, recordStacks = false } = given
+  requireBoolean('answerByContext', answerByContext)
+  requireBoolean('checkInputModes', checkInputModes)
+  requireBoolean('recordStacks', recordStacks)
+  return { answerByContext, checkInputModes, recordStacks }
+}
+
 /** @throws {TypeError | RangeError | A2AError} naming the invalid option. */
 export function toSettings<P extends Principal>(options: AnyHandlerOptions<P>): Settings<P> {
   const given = readOptions(options, KEYS, 'createRequestHandler')
@@ -270,9 +288,7 @@ export function toSettings<P extends Principal>(options: AnyHandlerOptions<P>): 
   requireFunctions(given, ['authenticate', 'principalOf', 'onError', 'generateId'])
   const policy = toPolicy(given.onFollowUp)
   if (given.output !== undefined) requireSchema(given.output)
-  const { answerByContext = false, checkInputModes = false } = given
-  requireBoolean('answerByContext', answerByContext)
-  requireBoolean('checkInputModes', checkInputModes)
+  const switches = toSwitches(given)
   const dialects = withPreview(toDialects(given.dialects, given.defaultDialect), given.preview)
   const card = servedCard(given.card, dialects)
   const tasks =
@@ -297,8 +313,7 @@ export function toSettings<P extends Principal>(options: AnyHandlerOptions<P>): 
     retry: toRetrySettings(given.retry, 'createRequestHandler'),
     onFollowUp: policy,
     idempotency: toIdempotencySettings(given.idempotency),
-    answerByContext,
-    checkInputModes,
+    ...switches,
     onError: once(given.onError === undefined ? reportError : guarded(given.onError)),
     limits: toLimits(given.limits, 'createRequestHandler', undefined, isShared(tasks)),
     rateLimiter: given.rateLimit && new RateLimiter(given.rateLimit, 'createRequestHandler', clock),

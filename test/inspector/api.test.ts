@@ -2,7 +2,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { TaskManager } from 'a2a-tasks'
 import { A2AClient } from 'a2a-tasks/client'
-import type { InspectorAudit } from 'a2a-tasks/inspector'
+import type { InspectorAccess, InspectorAudit } from 'a2a-tasks/inspector'
 import { ManualClock } from 'a2a-tasks/testing'
 import { openTasks } from 'a2a-tasks/stores/sqlite'
 import Database from 'libsql'
@@ -190,6 +190,26 @@ describe.each(MANAGERS)('over a %s', (name) => {
     expect((await page.get('tasks?text=two')).body).toMatchObject({ tasks: [{ id, isSkillStated: true }] })
     expect((await page.get('tasks?text=one')).body).toMatchObject({ tasks: [{ isSkillStated: false }] })
     expect((await page.get('tasks?text=default')).body).toEqual({ tasks: [] })
+  })
+
+  it('shows the stacks of errors only where the access says so', async () => {
+    const agent = await agentOver(name)
+    const id = await talk(agent, 'fail')
+    const seen = async (access: InspectorAccess): Promise<string> => {
+      const page = new Page({ authorize: () => access, tasks: agent.tasks })
+      const following: unknown[] = []
+      for await (const entry of entriesOf(await page.open(`tasks/${id}/follow?after=0`)))
+        following.push(entry)
+      const paths = [`tasks/${id}`, `tasks/${id}/events`, `tasks/${id}/wire`, 'tasks']
+      const bodies = await Promise.all(paths.map(async (path) => (await page.get(path)).body))
+      return JSON.stringify([bodies, following])
+    }
+    for (const access of [{}, { stacks: false }, { owner: null }]) {
+      const text = await seen(access)
+      expect(text).toContain('it failed')
+      expect(text).not.toMatch(/"stack"|inspected\.ts/)
+    }
+    expect(await seen({ stacks: true })).toMatch(/"stack":"Error: it failed\\n +at .*inspected\.ts/)
   })
 
   it('takes no action that is not allowed, or whose audit fails', async () => {

@@ -151,3 +151,30 @@ it(
     expect(faults).toEqual([])
   },
 )
+
+it(
+  'shows the stack of an error to people who may see it, and to no one else',
+  { timeout: 60_000 },
+  async (context) => {
+    const chromium = requireChromium(context)
+    const agent = await agentOver('TaskManager')
+    const id = await talk(agent, 'fail')
+    for (const stacks of [true, false]) {
+      const url = await serve({ tasks: agent.tasks, authorize: () => ({ stacks }) })
+      const { page, faults } = await visit(chromium, `${url}#/t/${id}`)
+      const work = page.getByRole('region', { name: 'Work' })
+      await work.getByText('failed for good: it failed').waitFor()
+      const summary = work.getByText('Error with its stack')
+      if (stacks) {
+        await summary.first().click()
+        await work
+          .getByText(/Error: it failed\s+at .*inspected\.ts/)
+          .first()
+          .waitFor()
+        expect(await violationsIn(page)).toEqual([])
+      }
+      expect((await summary.count()) > 0).toBe(stacks)
+      expect(faults).toEqual([])
+    }
+  },
+)

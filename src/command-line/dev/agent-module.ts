@@ -36,7 +36,9 @@ export function agentOf(exported: unknown, file: string, url: string): DevAgent 
     // Any function can be called with a run. What it returns is checked then.
     const execute = exported as RequestHandlerOptions['execute']
     return devAgent(
-      createRequestHandler({ card: { name, url }, execute, anonymous: 'shared', onError: reportError }),
+      createRequestHandler({
+        ...{ card: { name, url }, execute, anonymous: 'shared', recordStacks: true, onError: reportError },
+      }),
     )
   }
   if (typeof exported === 'object' && exported !== null) {
@@ -51,6 +53,7 @@ export function agentOf(exported: unknown, file: string, url: string): DevAgent 
       return devAgent(
         createRequestHandler({
           onError: reportError,
+          recordStacks: true,
           ...options,
           // The card as it was, at another address.
           card: local as unknown as RequestHandlerOptions['card'],

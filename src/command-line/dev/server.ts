@@ -55,7 +55,7 @@ function withInspector(handler: InspectedAgent): typeof fetch {
   const access = needsUser(handler).then((isNeeded) => (isNeeded ? { principal: { id: 'local' } } : {}))
   const authorize = async (request: Request): Promise<InspectorAccess | Response> => {
     const given = accessOf(request)
-    return given instanceof Response ? given : access
+    return given instanceof Response ? given : { ...given, ...(await access) }
   }
   const inspector = createInspector({ tasks: handler.tasks, handler, authorize, actions: true })
   return (request) =>

@@ -17,11 +17,11 @@ export function newToken(): string {
 export function accessByToken(
   prefix: string,
   token: string,
-): (request: Request) => Record<string, never> | Response {
+): (request: Request) => { readonly stacks: true } | Response {
   const expected = Buffer.from(`${prefix}/${token}/`)
   return ({ url }) => {
     const given = Buffer.from(new URL(url).pathname.slice(0, expected.length))
-    if (given.length === expected.length && timingSafeEqual(given, expected)) return {}
+    if (given.length === expected.length && timingSafeEqual(given, expected)) return { stacks: true }
     return new Response('Open the address of the inspector as the program has printed it.\n', { status: 401 })
   }
 }

@@ -18,6 +18,7 @@ import type { Call } from './call.js'
 import { cardProblems } from './card-problems.js'
 import { logPage, taskAt } from './log.js'
 import { MAX_FILES, MAX_GENERATION, readInteger, readListQuery } from './parameters.js'
+import { eventFor, taskFor } from './stacks.js'
 import { wireView } from './wire.js'
 
 type Limits = NonNullable<InspectedHandler['limits']>
@@ -135,7 +136,7 @@ async function details({ source, scope, settings }: Call, taskId: string): Promi
     settings.gateway?.readAgentOf(taskId),
   ])
   return jsonResponse({
-    ...{ task, children, webhooks },
+    ...{ task: taskFor(scope, task), children, webhooks },
     traceUrl: traceUrlOf(task, settings) ?? null,
     agentId: agentId ?? null,
     deadline: deadlineOf(task) ?? null,
@@ -163,14 +164,20 @@ function traceUrlOf(task: TaskSnapshot<string>, { traceUrl, onError }: Settings)
 
 async function events({ source, scope, query }: Call, taskId: string): Promise<Response> {
   await source.task(scope, taskId)
-  return jsonResponse(await logPage(source, taskId, readInteger(query, 'after', 0, MAX_GENERATION) ?? 0))
+  const page = await logPage(source, taskId, readInteger(query, 'after', 0, MAX_GENERATION) ?? 0)
+  return jsonResponse({ ...page, events: page.events.map((event) => eventFor(scope, event)) })
 }
 
 async function follow(call: Call, taskId: string): Promise<Response> {
   const { source, scope, query, streams } = call
   await source.task(scope, taskId)
   const after = readInteger(query, 'after', 0, MAX_GENERATION) ?? 0
-  return streams.open(call, (signal) => source.follow(taskId, after, signal))
+  return streams.open(call, async function* (signal) {
+    const entries = source.follow(taskId, after, signal)
+    for (let next = await entries.next(); next.done !== true; next = await entries.next()) {
+      yield eventFor(scope, next.value)
+    }
+  })
 }
 
 async function wire({ source, scope, query }: Call, taskId: string): Promise<Response> {

@@ -12,18 +12,23 @@ import { describe } from '../../runtime/describe.js'
 /** In UTF-16 units. A unit is at most 3 bytes of UTF-8, or 6 of JSON. */
 const MAX_NAME = 100
 const MAX_MESSAGE = 2_000
+const MAX_STACK = 4_000
 const DATA_LIMIT = { subject: 'Data of an error', option: 'the history', maxBytes: 8_192 }
 const MAX_DEPTH = 8
 
-/** What is stored of an error: the beginnings of its name and its message, its code, and the data of an `A2AError`. */
-export function toStepError(error: unknown): StepError {
-  const { name = 'Error', message = error, code } = fieldsOf(error)
+/**
+ * What is stored of an error: the beginnings of its name and its message, its code, the data of an `A2AError`, and, if `hasStack`,
+ * the beginning of its stack.
+ */
+export function toStepError(error: unknown, hasStack: boolean): StepError {
+  const { name = 'Error', message = error, code, stack } = fieldsOf(error)
   const data = dataOf(error)
   return {
     name: beginningOf(name, MAX_NAME),
     message: beginningOf(message, MAX_MESSAGE),
     ...(isCode(code) && { code: typeof code === 'string' ? beginningOf(code, MAX_NAME) : code }),
     ...(data !== undefined && { data }),
+    ...(hasStack && typeof stack === 'string' && { stack: beginningOf(stack, MAX_STACK) }),
   }
 }
 
@@ -42,6 +47,7 @@ function fieldsOf(error: unknown): {
   readonly name?: unknown
   readonly message?: unknown
   readonly code?: unknown
+  readonly stack?: unknown
 } {
   return typeof error === 'object' && error !== null ? error : {}
 }
@@ -88,9 +94,10 @@ export interface FailedStep {
 export function causeOf(
   error: unknown,
   failed: FailedStep | undefined,
+  hasStack: boolean,
 ): { readonly error: StepError; readonly step?: string } {
   const isStep = failed !== undefined && isCausedBy(error, failed.error)
-  return { error: toStepError(error), ...(isStep && { step: failed.step }) }
+  return { error: toStepError(error, hasStack), ...(isStep && { step: failed.step }) }
 }
 
 /** Whether `cause` is the error, or one that it names as its cause. */

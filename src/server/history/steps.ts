@@ -55,6 +55,7 @@ export interface StepHost {
   readonly clock: Clock
   readonly maxStepBytes: number
   readonly maxDepth: number
+  readonly recordStacks: boolean
   /** @throws Once the run is over. */
   readonly requireRunning: () => void
   /** Resolves after `ms`, or when the run is over. */
@@ -204,7 +205,7 @@ async function attempts<T>(
     // The run is over: whether the step succeeds is up to the next attempt of the turn.
     if (signal.aborted) throw failure
     if (retry === undefined || count >= retry.attempts || !retry.isRetryable(failure)) {
-      await record(run, { ...step, attempt: count }, { error: toStepError(failure) })
+      await record(run, { ...step, attempt: count }, { error: toStepError(failure, run.recordStacks) })
       run.onFailed(label, failure)
       throw failure
     }

@@ -294,13 +294,14 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
 
   /** The entries for code that threw `error`, and is not called again. */
   failureEntries(count: number, error: unknown): readonly HistoryEntry[] {
-    const cause = causeOf(error, this.#failed)
+    const cause = causeOf(error, this.#failed, this.#context.settings.recordStacks)
     return this.#made.journal.entriesFor({ kind: 'failure', reason: 'error', count, ...cause })
   }
 
   /** The code threw `error`, and is called again. */
   recordAttempt(number: number, error: unknown): void {
-    this.#made.journal.record({ kind: 'attempt', number, ...causeOf(error, this.#failed) })
+    const cause = causeOf(error, this.#failed, this.#context.settings.recordStacks)
+    this.#made.journal.record({ kind: 'attempt', number, ...cause })
   }
 
   /** The turn is over, and the task is not: the next message begins another turn. */
@@ -406,6 +407,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     return {
       journal,
       clock: settings.clock,
+      recordStacks: settings.recordStacks,
       ...settings.limits,
       key: (label) => this.#keyOf(this.#begun?.key ?? task().id, label),
       requireRunning,

@@ -34,6 +34,7 @@ export interface RunContext<P extends Principal> {
     readonly output?: StandardSchema | undefined
     readonly clock: Clock
     readonly retry?: RetrySettings | undefined
+    readonly recordStacks: boolean
     readonly limits: HistoryLimits & {
       readonly maxStepBytes: number
       readonly maxDepth: number

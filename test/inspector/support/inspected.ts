@@ -30,6 +30,7 @@ export async function agentOver(name: (typeof MANAGERS)[number]): Promise<Agent>
     anonymous: 'shared',
     onError: () => undefined,
     retry: { attempts: 1 },
+    recordStacks: true,
     async execute(run) {
       if (run.text === 'fail') throw new Error('it failed')
       if (run.text === 'wait') await new Promise((resolve) => run.signal.addEventListener('abort', resolve))

@@ -149,3 +149,24 @@ async function readOf(run: Run, make: () => unknown): Promise<unknown> {
   }
   return 'no error'
 }
+
+describe.each(MANAGERS)('the stack of an error over %s', (_, open) => {
+  test.each([
+    [true, expect.stringMatching(/^RangeError: Wrong\n +at /)],
+    [undefined, undefined],
+  ])('is kept with recordStacks: %s', async (recordStacks, stack) => {
+    const { say, reaches, history } = await agent(
+      open,
+      async (run) => {
+        await run.step('fails', () => Promise.reject(new RangeError('Wrong')))
+      },
+      { recordStacks, retry: { attempts: 2, backoff: { initialMs: 1 } } },
+    )
+    const id = await say('go')
+    await reaches(id, 'failed')
+    const errors = (await history(id)).flatMap(({ entry }) => ('error' in entry ? [entry.error] : []))
+    expect(errors.length).toBe(4)
+    for (const error of errors) expect(error?.stack).toEqual(stack)
+    for (const error of errors) expect(error?.stack?.length ?? 0).toBeLessThanOrEqual(4_000)
+  })
+})
