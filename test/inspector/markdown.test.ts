@@ -90,9 +90,23 @@ describe('blocksOf', () => {
     ])
   })
 
-  it.each(['plain', 'a - b', '2 * 3', 'e.g. this (that)', '<b>x</b>'])('%j has no markup', (text) => {
+  it.each([
+    'plain',
+    'a - b',
+    '2 * 3',
+    'snake_case_name',
+    'a*b*c',
+    '_private',
+    'e.g. this (that)',
+    '<b>x</b>',
+  ])('%j has no markup', (text) => {
     expect(hasMarkup(text)).toBe(false)
   })
+
+  it.each(['**a**', '_Any_ city', '*a b*.', '`x`', '# a', '- a', '[a](https://x.test)', '| a |'])(
+    '%j has markup',
+    (text) => expect(hasMarkup(text)).toBe(true),
+  )
 
   const HOSTILE = [
     '*a ',

@@ -26,7 +26,8 @@ const QUOTE = /^ {0,3}> ?/
 const ITEM = /^ {0,3}([-*+]|\d{1,9}[.)])(?: +|$)/
 const TABLE_RULE = /^[ :|-]+$/
 /** Something that looks other when it is rendered. */
-const MARKUP = /^ {0,3}(#{1,6} |[-*+] |\d{1,9}[.)] |> |```|~~~)|\*\*\S|`[^`\n]+`|\]\([^)\s]|^\|.*\|/m
+const MARKUP =
+  /^ {0,3}(#{1,6} |[-*+] |\d{1,9}[.)] |> |```|~~~)|\*\*\S|(?<![\w*_])([*_])\w[^*_\n]{0,200}\2(?!\w)|`[^`\n]+`|\]\([^)\s]|^\|.*\|/m
 
 export function hasMarkup(text: string): boolean {
   return MARKUP.test(text)
