@@ -57,7 +57,16 @@ it(
       await artifact.getByText(text).waitFor()
     }
     expect(await artifact.locator('.text').textContent()).toBe('one two three')
-    await chart.waitFor()
+    // The page counts changes from when it follows them.
+    await expect
+      .poll(
+        () => {
+          tasks.appendArtifact(id, { artifactId: 'b', parts: [{ text: 'x' }] })
+          return chart.count()
+        },
+        { interval: 500, timeout: 30_000 },
+      )
+      .toBe(1)
     await page.getByRole('button', { name: 'ann' }).click()
     await expect.poll(() => page.locator('.row-note').allTextContents()).toEqual(['draft · ann'])
     expect(faults).toEqual([])
