@@ -55,7 +55,7 @@ function constantCalls(file: ts.SourceFile): number[] {
   return [...starts].sort((a, b) => b - a)
 }
 
-const DECLARATIONS = 'node_modules/.cache/a2a-tasks-declarations'
+const DECLARATIONS = '.cache/declarations'
 
 function entriesIn(folder: string, extension: string): Record<string, string> {
   return Object.fromEntries(ENTRIES.map((name) => [name, `${folder}/${name}${extension}`]))

@@ -1,7 +1,7 @@
 import tseslint from 'typescript-eslint'
 
 export default tseslint.config(
-  { ignores: ['.config/**', 'dist/**', 'node_modules/**', 'coverage/**'] },
+  { ignores: ['.config/**', 'dist/**', '.cache/**', 'node_modules/**', 'coverage/**'] },
   ...tseslint.configs.strictTypeChecked,
   {
     languageOptions: {

@@ -95,7 +95,7 @@ export function createRequestHandler<P extends Principal, M extends AnyTasks>(
     tasks: settings.tasks as AnyTasks as M,
     push: agent.push,
     limits: settings.limits,
-    principalOf: settings.principalOf as RequestHandler<P, M>['principalOf'],
+    principalOf: settings.principalOf,
     stats: () => agent.stats(),
   }
 }
