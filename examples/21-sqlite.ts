@@ -27,7 +27,7 @@ await before.destroy()
 const after = await openTasks(open())
 const task = await after.getTask(id)
 assert.equal(task?.state, 'working')
-assert.equal(task.artifacts[0]?.parts?.length, 2)
+assert.equal(task.artifacts[0]?.parts?.[0]?.text, 'Es war einmal ein König,')
 await after.appendArtifact(id, { artifactId: 'book', parts: [{ text: ' der hatte drei Söhne.' }] })
 await after.updateTask(id, { state: 'completed' })
 
