@@ -44,6 +44,14 @@ test('overwrites no value of package.json, and says how to run what it wrote', a
   expect(stdout).toContain('\n  npm install\n  node --test agent.test.js\n  npm start\n')
 })
 
+test('replaces the test that npm init writes, which is none', async () => {
+  const scripts = { test: 'echo "Error: no test specified" && exit 1' }
+  const folder = folderWith(JSON.stringify({ type: 'module', scripts }))
+  const { stdout } = await run(['init', '--javascript', '--name', 'mine'], { cwd: folder })
+  expect(manifestIn(folder)).toMatchObject({ scripts: { test: 'node --test agent.test.js' } })
+  expect(stdout).toContain('\n  npm install\n  npm test\n')
+})
+
 test.each([
   ['of a project of CommonJS', '{"type":"commonjs"}', /Run: npm pkg set type=module/],
   ['that is no JSON', '{', /is not a JSON object/],

@@ -96,8 +96,9 @@ describe('a secret in several texts', () => {
     [Array.from('a tok-en.123456tok-en.123456 b'), 'a ****** b'],
     [['tok-tok-tok-', 'tok-x'], 'tok-***'],
     [['a tok-en', ' and tok', 'en'], 'a tok-en and token'],
-    // At the end, most of a secret is as good as one.
+    // At the end, most of a secret is as good as one, also in pieces.
     [['a tok-en.1234'], 'a ***'],
+    [['a tok', '-en.', '1234'], 'a ***'],
     [['a tok-'], 'a tok-'],
   ])('%j is written as %j', (chunks, shown) => {
     const { channel: out, text } = channel(secrets)
@@ -124,6 +125,24 @@ describe('a secret in several texts', () => {
       { numRuns: samples(2_000) },
     )
   })
+
+  test.each([1, 2, 4, 7])(
+    'is hidden where it comes in more pieces than are held, of %s characters',
+    (size) => {
+      const long = new Secrets()
+      const secret = Array.from({ length: 515 }, (_, index) => String.fromCharCode(97 + (index % 23))).join(
+        '',
+      )
+      long.add(secret)
+      const { channel: out, text } = channel(long)
+      for (const piece of `begin ${secret} middle ${secret.slice(0, 400)}`.match(
+        new RegExp(`.{1,${size}}`, 'g'),
+      ) ?? [])
+        out.write(piece)
+      out.endLine()
+      expect(text().trimEnd().replaceAll(/\*+/g, '***')).toBe('begin *** middle ***')
+    },
+  )
 
   test('is hidden in parts of a JSON document, and over the lines of one artifact', () => {
     const document = channel(secrets)

@@ -163,7 +163,7 @@ describe('blocksOf', () => {
   it('ends for what opens everything and closes nothing, and for deep nesting', () => {
     for (const piece of HOSTILE) {
       const text = piece.repeat(samples(100_000) / piece.length)
-      for (const each of [text, `${text}x`, `#${text}x`, `|\n|${text}x`]) {
+      for (const each of [text, `${text}x`, `#${text}x`, `|\n|${text}x`, `\` ${text}\``]) {
         const work = new Work()
         try {
           expect(JSON.stringify(blocksOf(each, work)).length).toBeLessThan(100 * samples(100_000))

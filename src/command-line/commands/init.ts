@@ -71,6 +71,8 @@ Node 22.18 and later run TypeScript. On an older Node, the default is JavaScript
   },
 }
 
+const NPM_PLACEHOLDER = 'echo "Error: no test specified" && exit 1'
+
 /**
  * The manifest of a project that is there.
  *
@@ -86,11 +88,18 @@ async function readManifest(path: string): Promise<Readonly<Record<string, unkno
   }
   if (!isObject(json)) throw usageFailure(`${path} is not a JSON object`, 'Nothing was written')
   const { type = 'module' } = json
-  if (type === 'module') return json
+  if (type === 'module') return withoutPlaceholder(json)
   throw usageFailure(
     `${path} is of a project of CommonJS: its "type" is ${JSON.stringify(type)}`,
     'Nothing was written. Run: npm pkg set type=module, or choose an empty folder',
   )
+}
+
+/** Without the script that `npm init` writes, which only says that there is no test. */
+function withoutPlaceholder(manifest: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const { scripts } = manifest
+  if (!isObject(scripts) || scripts['test'] !== NPM_PLACEHOLDER) return manifest
+  return { ...manifest, scripts: { ...scripts, test: undefined } }
 }
 
 /** What the user does next. A script that was there before may do something else. */

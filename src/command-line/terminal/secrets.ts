@@ -60,11 +60,9 @@ export class Secrets {
     return open
   }
 
-  /** The text, without an end that is at least half of a secret. */
-  hideEnd(text: string): string {
-    const end = text.slice(this.openAt(text))
-    const isHalf = [...this.#values].some((value) => value.startsWith(end) && 2 * end.length >= value.length)
-    return isHalf ? text.slice(0, text.length - end.length) + HIDDEN : text
+  /** Whether `text` is at least half of a secret, from its beginning on. */
+  isMost(text: string): boolean {
+    return [...this.#values].some((value) => value.startsWith(text) && 2 * text.length >= value.length)
   }
 
   /** Ranges that do not overlap, in their order. */
@@ -93,8 +91,10 @@ interface Held {
   isOpen: boolean
 }
 
-/** Entries that wait for the rest of what may be a secret. With one more, all are shown. */
+/** Entries that wait for the rest of what may be a secret. With one more, all are shown, without what may be one. */
 const MAX_HELD = 32
+/** Sources whose last text may be the beginning of a secret. */
+const MAX_SOURCES = 10_000
 
 /**
  * Texts that come one after the other. A text that ends as a secret begins is held until the next one of the same source
@@ -103,6 +103,8 @@ const MAX_HELD = 32
 export class Redaction {
   readonly #secrets: Secrets
   #held: Held[] = []
+  /** Of each source, the end of what was shown, or hidden, that may be the beginning of a secret. */
+  readonly #ends = new Map<string, string>()
 
   constructor(secrets: Secrets) {
     this.#secrets = secrets
@@ -111,29 +113,43 @@ export class Redaction {
   /** `show` is called, now or later, with the texts as they may be shown. Texts of several sources make no secret together. */
   add(texts: readonly string[], show: (texts: readonly string[]) => void, source = ''): void {
     this.#held.push({ texts, show, source, isOpen: true })
-    const group = this.#held.filter((each) => each.source === source)
-    const hidden = this.#secrets.hideIn(group.flatMap((each) => each.texts))
-    const open = this.#secrets.openAt(hidden.join(''))
-    let [count, length] = [0, 0]
+    const group = this.#groupOf(source)
+    const before = this.#ends.get(source) ?? ''
+    const [first = '', ...hidden] = this.#secrets.hideIn([before, ...group.flatMap((each) => each.texts)])
+    const open = this.#secrets.openAt(first + hidden.join(''))
+    setTexts(group, hidden)
+    let { length } = first
     for (const each of group) {
-      each.texts = hidden.slice(count, (count += each.texts.length))
       length += each.texts.join('').length
       each.isOpen = length > open
     }
-    if (this.#held.length > MAX_HELD) this.end()
+    if (open >= first.length) this.#ends.delete(source)
+    if (this.#held.length > MAX_HELD) this.#close((end) => end.length >= MIN_SECRET)
     else this.#showFirst()
   }
 
-  /** Shows what is held: nothing follows. */
+  /** Shows what is held, without an end that is at least half of a secret. */
   end(): void {
-    for (const each of this.#held) {
-      const last = each.texts.at(-1)
-      if (each.isOpen && last !== undefined) {
-        each.texts = [...each.texts.slice(0, -1), this.#secrets.hideEnd(last)]
-      }
-      each.isOpen = false
+    this.#close((end) => this.#secrets.isMost(end))
+  }
+
+  /** @param isHidden - Whether this beginning of a secret is hidden. What follows it is hidden in any case if it becomes one. */
+  #close(isHidden: (end: string) => boolean): void {
+    for (const source of new Set(this.#held.map((each) => each.source))) {
+      const group = this.#groupOf(source)
+      const texts = group.flatMap((each) => each.texts)
+      const whole = (this.#ends.get(source) ?? '') + texts.join('')
+      const end = whole.slice(this.#secrets.openAt(whole))
+      if (end !== '' && isHidden(end)) setTexts(group, withoutEnd(texts, end.length))
+      for (const each of group) each.isOpen = false
+      this.#ends.delete(source)
+      if (end !== '' && this.#ends.size < MAX_SOURCES) this.#ends.set(source, end)
     }
     this.#showFirst()
+  }
+
+  #groupOf(source: string): readonly Held[] {
+    return this.#held.filter((each) => each.source === source)
   }
 
   #showFirst(): void {
@@ -142,4 +158,23 @@ export class Redaction {
     this.#held = this.#held.slice(shown.length)
     for (const { show, texts } of shown) show(texts)
   }
+}
+
+/** Gives the entries their texts, of which each has as many as before. */
+function setTexts(group: readonly Held[], texts: readonly string[]): void {
+  let count = 0
+  for (const each of group) each.texts = texts.slice(count, (count += each.texts.length))
+}
+
+/** The texts without their last `length` characters, which may be in several, or before all of them. */
+function withoutEnd(texts: readonly string[], length: number): readonly string[] {
+  let left = Math.max(0, texts.join('').length - length)
+  let isCut = false
+  return texts.map((text) => {
+    const shown = text.slice(0, left)
+    left -= shown.length
+    if (isCut || (shown === text && text !== '') || text === '') return shown
+    isCut = true
+    return shown + HIDDEN
+  })
 }

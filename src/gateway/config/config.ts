@@ -271,7 +271,7 @@ class TreeBuilder {
   /** Adds the entries of a map, or of each map in a list, whose names are not there yet. They keep their positions. */
   #merge(entries: Map<string, Entry>, node: yaml.Node, depth: number, place: Place): void {
     const at = stepFrom(place, `.${MERGE}`, node)
-    const { value } = this.#tree(node, depth, at)
+    const { value } = this.#tree(node, depth + 1, at)
     for (const source of Array.isArray(value)
       ? (value as readonly Tree[]).map((tree) => tree.value)
       : [value]) {

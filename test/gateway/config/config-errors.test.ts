@@ -369,6 +369,11 @@ describe('a text that is not YAML, or too large,', () => {
     ['a depth of keys in one line', '? '.repeat(300), /:1:\d+ nests too deep/],
     ['a depth of lines', lines(300), /:\d+:\d+ nests too deep/],
     ['a depth of its own', `a2a: { agents: ${'['.repeat(150)}${']'.repeat(150)} }`, /nests deeper than 100/],
+    [
+      'a chain of merges',
+      `m0: &m0 {}\n${Array.from({ length: 1_000 }, (_, at) => `m${at + 1}: &m${at + 1} {<<: *m${at}}`).join('\n')}\na2a: {<<: *m1000}`,
+      /nests deeper than 100/,
+    ],
     ['a text without end', `a2a: {} # ${'x'.repeat(262_144)}`, /is longer than 262144 characters/],
   ])('%s, is refused', async (_name, text, message) => {
     const error = await faultOf(text)

@@ -69,7 +69,8 @@ function codeAt(text: string, at: number): Span {
   const end = text.indexOf(run, start)
   if (end === -1) return [run, start]
   const code = text.slice(start, end).replace(/\n/g, ' ')
-  return [{ type: 'code', text: /^ .*\S.* $/.test(code) ? code.slice(1, -1) : code }, end + run.length]
+  const isPadded = code.startsWith(' ') && code.endsWith(' ') && code.trim() !== ''
+  return [{ type: 'code', text: isPadded ? code.slice(1, -1) : code }, end + run.length]
 }
 
 function linkAt(text: string, at: number, work: Work, depth: number): Span | undefined {
