@@ -11,8 +11,8 @@ import { isTerminal, type Lifecycle } from '../../core/lifecycle.js'
 import type { Announce } from '../../core/managers.js'
 import type { TaskRecord } from '../../core/task-record.js'
 import type { Task, TaskKey } from '../../core/task.js'
-import { batchOf, canWait, copyOf, failsWith, isOfHolder, withChanges } from './change.js'
-import type { Change, Decide, Executed, Origin, Select } from './change.js'
+import { batchOf, copyOf, failsWith, isOfHolder, withChanges } from './change.js'
+import type { Change, Decide, Executed, Origin, Select, WaitingChanges } from './change.js'
 import { changedTooOften, Conflicts, leaseLost } from './conflicts.js'
 import type { DurableSettings } from '../options.js'
 import { transactionOf, WorkFailure } from './transaction.js'
@@ -39,6 +39,7 @@ export interface CacheContext<S extends string> {
   readonly settings: DurableSettings<S>
   readonly storeClient: Pick<StoreClient, 'callWithRetry' | 'pause' | 'now' | 'report' | 'isClosing'>
   readonly emit: <E extends keyof CacheEvents<S>>(event: E, ...args: CacheEvents<S>[E]) => void
+  readonly waiting: WaitingChanges
   /** Captures the context of a change. */
   readonly bind: () => Announce
 }
@@ -292,7 +293,9 @@ export class CachedTask<S extends string> {
 
   #endCommitment(): void {
     this.#commitment = undefined
+    if (this.#stalledBy === undefined) return
     this.#stalledBy = undefined
+    this.#context.waiting.end(this)
   }
 
   /**
@@ -300,10 +303,10 @@ export class CachedTask<S extends string> {
    * its work would be done again if it lost the task. Other callers get the error.
    */
   #onCommitFailed(batch: readonly Change<S>[], error: unknown): void {
-    const { storeClient } = this.#context
+    const { storeClient, waiting } = this.#context
     const isOfOthers = (change: Change<S>): boolean => !isOfHolder(change)
     const mayPass = !isRefusal(error) && this.isStored && !storeClient.isClosing
-    if (mayPass && batch.some(isOfHolder) && canWait(this.#pending)) {
+    if (mayPass && batch.some(isOfHolder) && waiting.keep(this, this.#pending)) {
       this.#stalledBy = error as Error
       storeClient.report(error)
       // The store may yet take these.

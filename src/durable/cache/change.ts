@@ -91,12 +91,30 @@ export function isOfHolder<S extends string>({ by }: Change<S>): boolean {
   return by !== undefined
 }
 
-/** The most bytes of changes that wait while the store takes none. */
-const MAX_WAITING_BYTES = 16_777_216
+/** The most bytes of changes that wait while the store takes none: of one task, and of all tasks of the manager. */
+const MAX_TASK_BYTES = 16_777_216
+const MAX_BYTES = 67_108_864
 
-/** Whether a process should keep these changes until the store takes them. */
-export function canWait<S extends string>(pending: readonly Change<S>[]): boolean {
-  return pending.reduce((sum, { events }) => sum + sizeOf(events), 0) <= MAX_WAITING_BYTES
+/** The changes that wait until the store takes them, in bytes. */
+export class WaitingChanges {
+  readonly #bytes = new Map<object, number>()
+  #total = 0
+
+  /** Whether the process should keep all pending changes of the task. If so, counts them in place of those that it counted. */
+  keep<S extends string>(task: object, pending: readonly Change<S>[]): boolean {
+    const bytes = pending.reduce((sum, { events }) => sum + sizeOf(events), 0)
+    const total = this.#total + bytes - (this.#bytes.get(task) ?? 0)
+    if (bytes > MAX_TASK_BYTES || total > MAX_BYTES) return false
+    this.#bytes.set(task, bytes)
+    this.#total = total
+    return true
+  }
+
+  /** The task has no changes that wait. */
+  end(task: object): void {
+    this.#total -= this.#bytes.get(task) ?? 0
+    this.#bytes.delete(task)
+  }
 }
 
 /** Selects a copy of the task. */

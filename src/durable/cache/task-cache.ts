@@ -15,6 +15,7 @@ import type { DurableSettings } from '../options.js'
 import type { StoreClient } from '../store-client.js'
 import type { Lease } from '../task-store.js'
 import { Checkpoints, endingOf, unfold, unreadable } from './checkpoint.js'
+import { WaitingChanges } from './change.js'
 import { CachedTask, type CacheContext, type CacheEvents } from './cached-task.js'
 
 /** How many tasks are examined for eviction when one is added. */
@@ -47,6 +48,7 @@ export class TaskCache<S extends string> {
       emit: (event, ...args) => {
         for (const listener of this.#listeners[event]) listener(...args)
       },
+      waiting: new WaitingChanges(),
       bind: () => observers.bind(),
     }
   }

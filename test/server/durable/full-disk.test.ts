@@ -193,6 +193,34 @@ test('of a database whose disk is really full', async () => {
   expect((await resultOf(a, id)).at(-1)).toBe('done')
 })
 
+test('runs that together write more than a process should keep are aborted, and others go on', async () => {
+  const chunk = 'x'.repeat(500_000)
+  const reasons: unknown[] = []
+  let writing = 0
+  const { all, clock } = cluster([
+    async (run) => {
+      run.start()
+      await run.step('begin', () => undefined)
+      writing += 1
+      if (writing === 12) a?.store.fail('commit')
+      // Each stays below what one task may keep.
+      for (let chunks = 0; chunks < 20 && !run.signal.aborted; chunks += 1) {
+        run.artifact({ artifactId: 'same', parts: [{ text: chunk }] })
+        await new Promise<void>((resolve) => clock.schedule(resolve, 1_000))
+      }
+      if (run.signal.aborted) reasons.push(run.signal.reason)
+      await run.step('end', () => undefined)
+    },
+  ])
+  const [a] = all
+  if (a === undefined) throw new Error('There is one')
+  for (let tasks = 0; tasks < 12; tasks += 1) await begin(a, 'go')
+  await pass(clock, () => reasons.length > 0)
+  await settle()
+  expect(reasons.length).toBeLessThan(9)
+  for (const reason of reasons) expect(reason).toMatchObject({ code: 'STORE_FAILED' })
+})
+
 test('a run that writes more than a process should keep is aborted', async () => {
   const chunk = 'x'.repeat(500_000)
   let reason: unknown
