@@ -22,8 +22,8 @@ export const MUTATIONS: readonly Mutation[] = [
     changes: [
       {
         file: 'core/history/artifact-ledger.ts',
-        text: '({ step }: Written) => step === of',
-        by: '({ step }: Written) => step !== undefined',
+        text: 'for (const [, { tracked, written }] of this.#ofStep(step)) for (const each of written) undo(tracked, each)',
+        by: 'if (step) this.undoAll((written) => written.step !== undefined)',
       },
     ],
   },

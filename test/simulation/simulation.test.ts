@@ -1,5 +1,7 @@
 /** Random functions in a world where everything goes wrong end as they do where nothing does. */
 import { expect, test } from 'vitest'
+import { read } from '../support/repository.js'
+import { MUTATIONS } from './mutations.js'
 import { reportOf } from './report.js'
 import { playMany } from './workers.js'
 
@@ -8,4 +10,9 @@ test('2,000 schedules lead to what the rules say', { timeout: 600_000 }, async (
   const [first] = failures
   expect(first && (await reportOf(first.seed))?.text).toBeUndefined()
   expect(played).toBe(2_000)
+})
+
+test.each(MUTATIONS)('the fault that $name can be put back', ({ changes }) => {
+  // The long tests do so, and show that the simulation finds it.
+  for (const { file, text } of changes) expect(read(`src/${file}`).split(text), text).toHaveLength(2)
 })
