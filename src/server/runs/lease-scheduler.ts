@@ -228,6 +228,11 @@ export class LeaseScheduler<P extends Principal> {
     void this.run(id, () => this.nextTurn(id)).finally(() => (this.#restarting -= 1))
   }
 
+  /** A message has come to steer a turn whose code has left the memory. */
+  steerLater(task: TaskSnapshot, message: QueuedMessage<P>): void {
+    this.#unread.addSteering(task, message)
+  }
+
   /** Drops a task that is not held here any more. */
   lose(taskId: string, reason: Error): void {
     const previous = this.#previous.get(taskId)

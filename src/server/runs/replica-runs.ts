@@ -327,9 +327,9 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
     const isSteered = (): boolean =>
       sent?.policy === undefined ? this.#isSteered(task, message) : sent.policy === 'steer'
     if (active === undefined || !isListening(active)) {
-      // A turn whose code has left the memory finds what it is steered by in the conversation.
       const isLeft = active === undefined && task.turn !== undefined && sent?.policy === 'steer'
-      if (!isLeft) registry.queues.push(id, queued)
+      if (isLeft) this.#scheduler.steerLater(task, queued)
+      else registry.queues.push(id, queued)
     } else if (active.run.isWaiting) {
       active.run.turn.questions.resume(queued)
       this.assigned(id, queued)
