@@ -1,7 +1,7 @@
 /** `init`, `dev`, `migrate` and `completion`: what they write and serve. */
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { on } from 'node:events'
-import { readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, type TestContext } from 'vitest'
 import { ROOT } from '../support/repository.js'
@@ -69,6 +69,34 @@ inner()`,
   expect(status).toBe(1)
   for (const text of texts) expect(stderr).toMatch(text)
   expect(stderr).not.toMatch(/dist\/|\x1b/)
+})
+
+test('dev shows what the agent of a handler throws with the lines of the agent', async () => {
+  const folder = temporaryFolder()
+  await run(['init', '.', '--javascript'], { cwd: folder })
+  install(folder)
+  const path = join(folder, 'agent.js')
+  writeFileSync(
+    path,
+    readFileSync(path, 'utf8').replace(
+      '*execute(run) {',
+      "*execute(run) {\n    throw new Error('no planes')",
+    ),
+  )
+  const url = (await closedUrl()).replace('127.0.0.1', 'localhost')
+  const child = spawn(process.execPath, [PROGRAM, 'dev', 'agent.js', '--once', '--port', new URL(url).port], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  onTestFinished(() => void child.kill('SIGTERM'))
+  let shown = ''
+  child.stderr.on('data', (chunk) => (shown += String(chunk)))
+  for await (const [chunk] of on(child.stdout, 'data')) if (String(chunk).includes('Serving')) break
+  await run(['send', url, 'Ada', '-q'])
+  await expect.poll(() => shown).toContain('of a2a-tasks')
+  expect(shown).toMatch(/A2ATasksWarning: execute, task .+: Error: no planes/)
+  expect(shown).toMatch(/ {4}at .*agent\.js:\d+/)
+  expect(shown).not.toMatch(/dist\//)
 })
 
 test('dev tells the new agent its port, so that clients call it there', async () => {

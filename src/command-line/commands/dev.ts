@@ -40,7 +40,12 @@ Listens on localhost only, with an inspector of its tasks beside it. TypeScript 
     if (port > 65_535) throw usageFailure(`--port must be at most 65535, got ${port}`)
     await requireFree(port)
     const watch = args.flag('once') ? [] : ['--watch', '--watch-preserve-output']
-    return await serve([...watch, ...loaderOf(file), serverPath(), file, String(port)], cwd, port)
+    // The server shows warnings itself, with the lines of the agent.
+    return await serve(
+      ['--no-warnings', ...watch, ...loaderOf(file), serverPath(), file, String(port)],
+      cwd,
+      port,
+    )
   },
 }
 

@@ -16,6 +16,7 @@ const { [TOKEN_VARIABLE]: token = '' } = process.env
 const INSPECTOR = '/inspector'
 const url = `http://localhost:${port}`
 process.on('uncaughtException', fail)
+process.on('warning', showWarning)
 const { default: exported } = await load()
 // The export of a module of CommonJS with a default is an object with one.
 const inner =
@@ -47,6 +48,14 @@ async function load(): Promise<{ default?: unknown }> {
 function fail(error: unknown): never {
   reportError(error)
   process.exit(1)
+}
+
+/** A handler without `onError` reports errors of its agent as warnings, with their stack as the detail. */
+function showWarning(warning: Error & { readonly detail?: string }): void {
+  const { name, message, detail = '' } = warning
+  const frames = detail.split('\n').filter((line) => line.startsWith('    at '))
+  warning.stack = [`${name}: ${message}`, ...frames].join('\n')
+  reportError(warning)
 }
 
 /** The inspector answers below its path, and the agent elsewhere. */
