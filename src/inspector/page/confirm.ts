@@ -60,7 +60,7 @@ export function Confirm({
   </dialog>`
 }
 
-interface ConfirmedProps extends Omit<ConfirmProps, 'close'> {
+export interface ConfirmedProps extends Omit<ConfirmProps, 'close'> {
   /** The text of the button. */
   readonly label: string
   /** Called once the action is done. */

@@ -7,7 +7,7 @@ import { html } from 'htm/preact'
 import type { VNode } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Summary } from '../../summary.js'
-import { Confirmed } from '../confirm.js'
+import { Confirmed, type ConfirmedProps } from '../confirm.js'
 import { api, type Session } from '../api.js'
 import { ago, dateTime, ownerName, shortId, stateName } from '../format.js'
 import { NO_FILTER, selectionOf, useList, type Filter, type ListState } from './list-state.js'
@@ -120,36 +120,43 @@ function MoreFilters({ session, filter, change }: Omit<FilterProps, 'counts'>): 
 }
 
 function CancelAll({ filter }: { filter: Filter }): VNode {
-  const [said, setSaid] = useState('')
-  const act = async (): Promise<void> => {
-    const { canceled, hasMore } = await api.cancelAll(selectionOf(filter))
-    setSaid(`${canceled} canceled${hasMore ? ', and there are more' : ''}`)
-  }
-  return html`<${Confirmed}
-      label="Cancel matching tasks"
-      title="Cancel the matching tasks?"
-      text="All tasks that the filters select and that have not ended are canceled, at most 200 in each state at a time."
-      verb="Cancel tasks"
-      isDangerous=${true}
-      act=${act}
-    />
-    <span class="said" role="status">${said}</span>`
+  return html`<${ForAll}
+    label="Cancel matching tasks"
+    title="Cancel the matching tasks?"
+    text="All tasks that the filters select and that have not ended are canceled, at most 200 in each state at a time."
+    verb="Cancel tasks"
+    isDangerous=${true}
+    act=${async () => {
+      const { canceled, hasMore } = await api.cancelAll(selectionOf(filter))
+      return `${canceled} canceled${hasMore ? AND_MORE : ''}`
+    }}
+  />`
 }
 
 function RedriveAll({ filter }: { filter: Filter }): VNode {
+  return html`<${ForAll}
+    label="Redrive matching failures"
+    title="Redrive the matching failures?"
+    text="A new task continues each task that the filters select, has failed for good and was not redriven yet, at most 200 at a time. Steps that are done stay done."
+    verb="Redrive tasks"
+    act=${async () => {
+      const { redriven, refused, hasMore } = await api.redriveAll(selectionOf(filter))
+      return `${redriven} redriven${refused > 0 ? `, ${refused} refused` : ''}${hasMore ? AND_MORE : ''}`
+    }}
+  />`
+}
+
+const AND_MORE = ', and there are more'
+
+type ForAllProps = Omit<ConfirmedProps, 'act'> & {
+  /** Resolves to what it has done. */
+  readonly act: () => Promise<string>
+}
+
+/** An action on many tasks, and what it has done. */
+function ForAll({ act, ...others }: ForAllProps): VNode {
   const [said, setSaid] = useState('')
-  const act = async (): Promise<void> => {
-    const { redriven, refused, hasMore } = await api.redriveAll(selectionOf(filter))
-    const others = `${refused > 0 ? `, ${refused} refused` : ''}${hasMore ? ', and there are more' : ''}`
-    setSaid(`${redriven} redriven${others}`)
-  }
-  return html`<${Confirmed}
-      label="Redrive matching failures"
-      title="Redrive the matching failures?"
-      text="A new task continues each task that the filters select, has failed for good and was not redriven yet, at most 200 at a time. Steps that are done stay done."
-      verb="Redrive tasks"
-      act=${act}
-    />
+  return html`<${Confirmed} ...${others} act=${async () => setSaid(await act())} />
     <span class="said" role="status">${said}</span>`
 }
 
