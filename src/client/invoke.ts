@@ -7,7 +7,7 @@ import { A2AError } from '../core/errors.js'
 import { timeLeft } from '../runtime/clock.js'
 import { A2AClient } from './a2a-client.js'
 import { loadCard } from './cards/cards.js'
-import { aborted } from '../http/errors.js'
+import { aborted, isPassingStatus } from '../http/errors.js'
 import {
   open,
   readAnswer,
@@ -73,8 +73,6 @@ const POLL_TIMEOUT_MS = 10_000
 const MAX_ANSWER_BYTES = 16_777_216
 const MAX_DEPTH = 100
 const MAX_SHOWN = 1_000
-/** Statuses of a client's error after which the same request may succeed. */
-const PASSING = [408, 425, 429]
 /** Does not say which limit it is: a model would wait for the moment, or ask another agent. */
 const OVER_BUDGET = 'Remote agent invocation is temporarily unavailable. Try again later.'
 
@@ -205,7 +203,7 @@ async function poll(
     const headers = { accept: 'application/json' }
     const { status, text } = await request(settings, { method: 'GET', url, headers }, limits)
     if (status >= 200 && status < 300) return fieldsOf(parseJson(text, MAX_DEPTH))
-    if (status >= 500 || PASSING.includes(status)) return {}
+    if (isPassingStatus(status)) return {}
     throw refused(status, text)
   } catch (error) {
     if (isInconclusive(error) || isUnreadable(error)) return {}

@@ -140,6 +140,11 @@ export function hasStatus(error: unknown): boolean {
   return A2AError.is(error, 'EXTERNAL_SERVICE_ERROR') && error.data.status !== undefined
 }
 
+/** Whether the same request may succeed later after an answer with this HTTP status, or without an answer. */
+export function isPassingStatus(status: number | undefined): boolean {
+  return status === undefined || status >= 500 || [408, 425, 429].includes(status)
+}
+
 /** Whether the same request may succeed later. */
 export function isTransient(error: unknown): boolean {
   if (A2AError.is(error, 'UNAVAILABLE')) return true

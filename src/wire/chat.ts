@@ -5,6 +5,7 @@
  */
 import { A2AError } from '../core/errors.js'
 import type { JsonObject, JsonValue } from '../core/json-types.js'
+import type { TaskState } from '../core/lifecycle.js'
 import type { TaskSnapshot } from '../core/task.js'
 import { JsonObjectSchema } from '../schemas/json.js'
 import { boolean, list, object, optional, string } from '../schemas/scalars.js'
@@ -76,7 +77,10 @@ function answerOf(task: TaskSnapshot): string {
     const answer = conversationOf(task).findLast(({ role }) => role === 'agent')
     return answer === undefined ? '' : textOf(answer)
   }
-  const text = statusText(task) ?? ''
+  return unlessFailed(statusText(task) ?? '', taskId, state)
+}
+
+function unlessFailed(text: string, taskId: string, state: TaskState): string {
   if (!BAD_ENDS.includes(state)) return text
   throw new A2AError('TASK_TERMINAL', text === '' ? `The task is ${state}` : text, { taskId, state })
 }
@@ -121,8 +125,7 @@ function textIn(entry: Exclude<StreamEntry, { readonly type: 'message' }>): stri
   if (event.to === 'completed') return task === undefined || artifactText(task) !== '' ? '' : answerOf(task)
   const { taskId, to: state, message } = event
   const text = message == null ? '' : textOf(statusMessage(message, taskId, entry.contextId))
-  if (!BAD_ENDS.includes(state)) return text
-  throw new A2AError('TASK_TERMINAL', text === '' ? `The task is ${state}` : text, { taskId, state })
+  return unlessFailed(text, taskId, state)
 }
 
 // A call, because bundlers drop an unused pure call but keep a spread.

@@ -10,6 +10,7 @@ import type { RemoteEvent, RemoteTask } from '../../../wire/client/dialect.js'
 import { A2AError, taskNotFound } from '../../../core/errors.js'
 import { lineageOfTask, readLineage } from '../../../core/lineage/lineage.js'
 import type { LineageSource } from '../../../core/lineage/mark.js'
+import { isPassingStatus } from '../../../http/errors.js'
 import { raceAbort } from '../../../runtime/abort.js'
 import { compact } from '../../../runtime/compact.js'
 import type { AgentStatus, RegisteredAgent } from '../../registry/agent.js'
@@ -222,7 +223,7 @@ export class A2AProvider implements AgentProvider {
       }
       case 'EXTERNAL_SERVICE_ERROR': {
         const { status } = error.data
-        return this.#error(agent, error, { retryable: isTransient(status), ...compact({ status }) })
+        return this.#error(agent, error, { retryable: isPassingStatus(status), ...compact({ status }) })
       }
       default:
         return this.#error(agent, error, { retryable: error.code === 'REQUEST_TIMED_OUT' })
@@ -258,9 +259,4 @@ function taskIdOf({ taskId }: TaskRef): string {
 /** Whether the error contains text from the agent: its error response, or the beginning of an unreadable one. */
 function quotesAgent({ code, cause }: A2AError): boolean {
   return code === 'INVALID_AGENT_RESPONSE' || (cause !== undefined && !(cause instanceof Error))
-}
-
-/** Whether the same request may succeed later. */
-function isTransient(status: number | undefined): boolean {
-  return status === undefined || status >= 500 || [408, 425, 429].includes(status)
 }
