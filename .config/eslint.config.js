@@ -54,9 +54,9 @@ export default tseslint.config(
     // Each is one decision whose parts make sense only together and in this order.
     files: [
       'src/client/connection/connection.ts',
-      'src/server/runs/follow-up.ts',
-      'src/server/runs/lease-scheduler.ts',
-      'src/server/runs/run-manager.ts',
+      'src/server/schedule/follow-up.ts',
+      'src/server/schedule/lease-scheduler.ts',
+      'src/server/schedule/run-manager.ts',
     ],
     rules: { complexity: ['error', 20] },
   },

@@ -8,7 +8,7 @@ import { requireBoolean, requireFunctions, requireKnown } from '../runtime/optio
 import { isTerminal } from '../core/lifecycle.js'
 import type { Execute, Offer } from '../server/execute.js'
 import type { Principal } from '../server/caller.js'
-import type { Run } from '../server/runs/run.js'
+import type { Run } from '../server/run/run.js'
 import { hasRetryAfter } from '../wire/errors.js'
 import type { A2AGateway } from './gateway.js'
 import type { HandleContents } from './turns/handle.js'

@@ -9,7 +9,7 @@ import { readOptions, requireFunctions, requireMethods, requireOneOf } from '../
 import { emitWarning, reportError } from '../runtime/report.js'
 import type { Principal } from '../server/caller.js'
 import type { Execute } from '../server/execute.js'
-import type { Run } from '../server/runs/run.js'
+import type { Run } from '../server/run/run.js'
 import type { AgentExecutorLike, FromAgentExecutorOptions, Ignored, SdkVersion } from './agent-executor.js'
 import { EventBus } from './event-bus.js'
 import { requestContext, taskBefore } from './request-context.js'

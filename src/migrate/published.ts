@@ -6,7 +6,7 @@
 import type { TaskState } from '../core/lifecycle.js'
 import type { ArtifactInput, PartInput } from '../core/params.js'
 import { describe, quote } from '../runtime/describe.js'
-import type { Say } from '../server/runs/run.js'
+import type { Say } from '../server/run/run.js'
 import type { SdkVersion } from './agent-executor.js'
 
 /** A message of the agent. */

@@ -6,7 +6,7 @@
 import { isInterrupted } from '../core/lifecycle.js'
 import type { TaskSnapshot } from '../core/task.js'
 import type { Principal } from '../server/caller.js'
-import type { Run } from '../server/runs/run.js'
+import type { Run } from '../server/run/run.js'
 import type { SdkVersion } from './agent-executor.js'
 import { SDK_OBJECTS } from './objects.js'
 

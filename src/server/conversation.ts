@@ -10,7 +10,7 @@ import type { TaskSnapshot } from '../core/task.js'
 import { fromBase64Url, toBase64Url } from '../runtime/base64url.js'
 import { readOptions, requireWhole } from '../runtime/options.js'
 import { textOf } from '../wire/text.js'
-import type { ConversationEntry, ConversationOptions, ConversationPage } from './runs/run.js'
+import type { ConversationEntry, ConversationOptions, ConversationPage } from './run/run.js'
 import type { ServedTasks } from './tasks.js'
 
 /** The task whose run asks. It and the tasks that were created after it are no part of its history. */

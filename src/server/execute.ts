@@ -5,8 +5,8 @@
  */
 import type { Principal } from './caller.js'
 import type { Nothing } from './nothing.js'
-import type { Output, ReadableLike } from './runs/output.js'
-import type { Run } from './runs/run.js'
+import type { Output, ReadableLike } from './run/output.js'
+import type { Run } from './run/run.js'
 
 /**
  * What an executor returns:

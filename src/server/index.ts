@@ -25,7 +25,7 @@ export type {
 export type { HandlerLimits } from './limits.js'
 export type { RateLimitOptions } from '../runtime/rate-limit.js'
 export type { Execute, Offer, Outcome } from './execute.js'
-export type { ConversationEntry, ConversationOptions, ConversationPage } from './runs/run.js'
+export type { ConversationEntry, ConversationOptions, ConversationPage } from './run/run.js'
 export type { IdempotencyOptions } from './idempotency.js'
 export type { PreviewOptions } from './preview.js'
 export type { PushAttempt } from './push/attempts.js'
@@ -33,17 +33,17 @@ export type { PushDeadLetter, PushDeliveries, PushHealth } from './push/health.j
 export type { PushOptions } from './push/options.js'
 export type { PushState } from './push/outbox.js'
 export type { PushFailure } from './push/webhook.js'
-export type { AgentMessage, ArtifactOutput, Output, ReadableLike } from './runs/output.js'
-export type { ArtifactOptions, Progress, ReadonlyMessage, Run, Say } from './runs/run.js'
+export type { AgentMessage, ArtifactOutput, Output, ReadableLike } from './run/output.js'
+export type { ArtifactOptions, Progress, ReadonlyMessage, Run, Say } from './run/run.js'
 export type {
   DelegatedMessage,
   DelegateOptions,
   DelegationAgent,
   DelegationResult,
-} from './history/delegation-types.js'
-export type { SignalOptions, SleepOptions } from './history/waits.js'
+} from './journal/delegation-types.js'
+export type { SignalOptions, SleepOptions } from './journal/waits.js'
 export type { BackoffOptions, RetryOptions } from './retry.js'
-export type { StepContext, StepOptions, StepOutput, TransactionWork } from './history/steps.js'
+export type { StepContext, StepOptions, StepOutput, TransactionWork } from './journal/steps.js'
 export type { Principal } from './caller.js'
 export type { AnyTasks } from './tasks.js'
 export type { InputOf, StandardIssue, StandardResult, StandardSchema } from './standard-schema.js'

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Content } from './runs/output.js'
+import type { Content } from './run/output.js'
 import { linesOf, type StandardSchema } from './standard-schema.js'
 
 /**

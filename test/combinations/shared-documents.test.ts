@@ -9,7 +9,7 @@ import { POSITION } from '../../src/client/delegation/stored-document.js'
 import * as kinds from '../../src/runtime/document-kinds.js'
 import { Page } from '../inspector/support/inspected.js'
 import { settle } from '../server/durable/support/replicas.js'
-import { until } from '../server/history/support/children.js'
+import { until } from '../server/journal/support/children.js'
 import { receiver } from '../server/push/support/push.js'
 
 interface Process {

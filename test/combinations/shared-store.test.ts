@@ -4,7 +4,7 @@ import { DurableTaskManager } from 'a2a-tasks/durable'
 import { createRequestHandler, type Execute, type Principal } from 'a2a-tasks/server'
 import { expect, onTestFinished, test } from 'vitest'
 import { begin, cluster, settle } from '../server/durable/support/replicas.js'
-import { child, until } from '../server/history/support/children.js'
+import { child, until } from '../server/journal/support/children.js'
 import { endless } from './support/executors.js'
 
 const MINUTES = 60_000

@@ -149,7 +149,7 @@ describe('the arrows allow', () => {
     ['client/client.ts', `import { A2AError } from '../core/errors.js'`],
     ['server/node/index.ts', `import type { Server } from 'node:http'`],
     ['server/push/push.ts', `import { urlGuard } from '../../http/url-guard.js'`],
-    ['gateway/request-handler.ts', `import type { Run } from '../server/runs/run.js'`],
+    ['gateway/request-handler.ts', `import type { Run } from '../server/run/run.js'`],
     ['stores/redis/index.ts', `import { RedisStore } from './redis-store.js'`],
     ['testing/clock.ts', `import { TaskManager } from '../core/task-manager.js'`],
     ['command-line/follow.ts', `import { A2AClient } from 'a2a-tasks/client'`],

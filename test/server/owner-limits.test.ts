@@ -1,6 +1,6 @@
 /** Limits of one user: tasks, runs and streams, over each kind of manager and in each binding. */
 import { describe, expect, test } from 'vitest'
-import { inTime, MANAGERS, type Agents } from './repeated/support.js'
+import { inTime, MANAGERS, type Agents } from './schedule/support.js'
 import {
   as,
   BINDINGS,

@@ -6,12 +6,12 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'ids of what a step writes come from a counter of the turn',
     changes: [
       {
-        file: 'server/history/writes/turn-ids.ts',
+        file: 'server/journal/writes/turn-ids.ts',
         text: 'if (scope !== undefined) return this.#derived(scope.count(kind), kind, scope.label)',
         by: '',
       },
       {
-        file: 'server/history/writes/turn-ids.ts',
+        file: 'server/journal/writes/turn-ids.ts',
         text: 'if (this.#host.isFree(id)) return id',
         by: 'return id',
       },
@@ -31,7 +31,7 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'an agent that ends while the run leaves the memory continues nothing',
     changes: [
       {
-        file: 'server/runs/lease-scheduler.ts',
+        file: 'server/schedule/lease-scheduler.ts',
         text: '!this.#followed.hasEnded(task.id) && isToPark(',
         by: 'isToPark(',
       },
@@ -51,7 +51,7 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'parallel code does not wait for branches that were faster before',
     changes: [
       {
-        file: 'server/history/journal.ts',
+        file: 'server/journal/journal.ts',
         text: 'const mayWait = this.#first >= this.#firstParallel || this.#held.size > 0 || this.#inFlight > 0',
         by: 'const mayWait = false',
       },

@@ -4,7 +4,7 @@
  * @module
  */
 import { describe } from '../../runtime/describe.js'
-import { outputsOf } from '../runs/output.js'
+import { outputsOf } from '../run/output.js'
 
 /**
  * Joins the result of a processing function to one text.

@@ -15,7 +15,7 @@ import { systemClock, type Clock } from '../../runtime/clock.js'
 import { reportError } from '../../runtime/report.js'
 import type { ReadonlyJson } from '../../core/json-types.js'
 import { TaskManager } from '../../core/task-manager.js'
-import { FAILED } from '../runs/failure-texts.js'
+import { FAILED } from '../run/failure-texts.js'
 import { guarded, type ErrorContext } from '../options.js'
 import { requireTasks, type AnyTasks, type ServedTasks } from '../tasks.js'
 

@@ -8,7 +8,7 @@ import type { OwnerFilter } from '../../core/queries.js'
 import type { Requests } from '../../wire/dialect.js'
 import { messageOf } from '../idempotency.js'
 import type { Settings } from '../options.js'
-import type { AcceptedMessage } from '../runs/accepted-message.js'
+import type { AcceptedMessage } from '../schedule/accepted-message.js'
 
 type SendRequest = Requests['SendMessage']
 type Accept = (request: SendRequest) => Promise<AcceptedMessage>

@@ -19,7 +19,7 @@ import type {
   StreamEntry,
   TaskPushConfig,
 } from '../../wire/dialect.js'
-import type { AcceptedMessage } from '../runs/accepted-message.js'
+import type { AcceptedMessage } from '../schedule/accepted-message.js'
 import { TaskStream } from '../streams/task-stream.js'
 import { sourceOf, type Source } from '../streams/frame-stream.js'
 import { requireInputModes } from './input-modes.js'
@@ -33,7 +33,7 @@ import { MemoryDocuments } from '../memory-documents.js'
 import { pushNotSupported } from '../push/config.js'
 import { NO_DELIVERIES, type PushDeliveries } from '../push/health.js'
 import { PushRegistry, type Register } from '../push/registry.js'
-import { RunManager } from '../runs/run-manager.js'
+import { RunManager } from '../schedule/run-manager.js'
 import { Observers } from '../observers.js'
 import { NO_WEBHOOKS, type HandlerStats } from '../stats.js'
 import { StreamLimit } from '../streams/stream-limit.js'

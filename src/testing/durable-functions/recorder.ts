@@ -4,8 +4,8 @@
  * @module
  */
 import type { HistoryEntry, TaskEvent } from '../../core/events.js'
-import type { Run } from '../../server/runs/run.js'
-import type { StepContext } from '../../server/history/steps.js'
+import type { Run } from '../../server/run/run.js'
+import type { StepContext } from '../../server/journal/steps.js'
 
 type StepEntry = Extract<HistoryEntry, { readonly kind: 'step' }>
 

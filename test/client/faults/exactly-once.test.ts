@@ -4,7 +4,7 @@ import type { Execute } from 'a2a-tasks/server'
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { samples } from '../../support/samples.js'
-import { MANAGERS, type Agents, type OpenAgents } from '../../server/repeated/support.js'
+import { MANAGERS, type Agents, type OpenAgents } from '../../server/schedule/support.js'
 import { Random } from './random.js'
 
 const FAULTS = ['lost', 'late', 'unanswered', 'cut', 'twice'] as const

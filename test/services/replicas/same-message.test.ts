@@ -4,7 +4,7 @@ import { createRequestHandler, type Execute, type Principal } from 'a2a-tasks/se
 import { expect, onTestFinished, test } from 'vitest'
 import { skipWithoutPostgres, startPostgres } from '../../support/postgres-server.js'
 import { skipWithoutRedis, startRedis } from '../../support/redis-server.js'
-import { send, sendForTask } from '../../server/repeated/support.js'
+import { send, sendForTask } from '../../server/schedule/support.js'
 import { authenticate, ORIGIN, textsOf, user, type Reachable } from '../../server/spec/support/agent.js'
 import { openStore } from './stores.js'
 

@@ -1,0 +1,286 @@
+/**
+ * The questions of one run: asking, answering and replaying them.
+ *
+ * @module
+ */
+import type { HistoryEntry } from '../../core/events.js'
+import type { TaskState } from '../../core/lifecycle.js'
+import type { Message } from '../../core/task.js'
+import type { QueuedMessage } from './message-queue.js'
+import type { RunContext } from './run-context.js'
+import type { RunTask } from './task/run-task.js'
+import type { ReadonlyMessage, Say } from './run.js'
+import type { Principal } from '../caller.js'
+import type { Journal } from '../journal/journal.js'
+import { Answers, Question } from './question.js'
+
+export type AskingState = 'input-required' | 'auth-required'
+
+/** What a question says. */
+interface Prompt {
+  readonly say: Say
+  readonly messageId: string
+}
+
+/** What the turn of a run uses of it. */
+export interface TurnHost {
+  /** The task; creates it first where there is none. */
+  readonly task: () => RunTask
+  /** The id of the task, which may not exist yet. */
+  readonly taskId: () => string
+  /** The instant until which the run may work, in ms; `undefined` where there is none. */
+  readonly deadline: () => number | undefined
+  readonly signal: () => AbortSignal
+  /** Moves the task, with `say` as a message of the conversation, in one change with the entries. */
+  readonly move: (state: TaskState, entries: readonly HistoryEntry[], say?: Prompt) => void
+  /** Shows a question that the conversation has, unless the task shows it. */
+  readonly showAgain: (state: AskingState, prompt: Prompt) => void
+  /** @throws Once the run is over, whose code can record nothing more. */
+  readonly requireRunning: () => void
+  /** As {@link requireRunning}. Creates the task where there is none, and moves it to `working` unless it waits for the user. */
+  readonly work: () => void
+  /** Runs a change of the task. Throws the reason for which the run was ended in place of the error that results from it. */
+  readonly change: <T>(change: () => T) => T
+}
+
+interface Asking<P extends Principal> extends Pick<TurnHost, 'task' | 'move' | 'showAgain' | 'signal'> {
+  /** Called when the run begins or stops to wait for the user. */
+  readonly onWaiting: () => void
+  readonly context: RunContext<P>
+  readonly journal: Journal
+  readonly messageId: (question: string) => string
+}
+
+export class Questions<P extends Principal> {
+  readonly #run: Asking<P>
+  readonly #unreadIds: string[] = []
+  /** The ids of the messages that have answered questions. */
+  readonly answerIds: string[] = []
+  readonly #answers = new Answers<P>()
+  #open: Question<P> | undefined
+  /** A question that the history answers. */
+  #replayed: Question<P> | undefined
+  #leave = (): void => {}
+
+  constructor(run: Asking<P>) {
+    this.#run = run
+  }
+
+  /** Whether the code has yet to read an answer, or a question has none. */
+  get areUnread(): boolean {
+    return this.isOpen || this.#replayed !== undefined || this.#answers.areUnread
+  }
+
+  get isOpen(): boolean {
+    return this.#open !== undefined
+  }
+
+  /** Whether the code has asked, and the history may answer. */
+  get isReplayed(): boolean {
+    return this.#replayed !== undefined
+  }
+
+  /** Whether an earlier attempt has asked what has no answer, and the code has not asked it again. */
+  get isLeftOpen(): boolean {
+    return this.#replayed !== undefined || this.#run.journal.hasOpenQuestion
+  }
+
+  /** Whether the code waits for the answer to an open question. Code that does not may wait for something else. */
+  get isAwaited(): boolean {
+    return this.#open?.isRead === true
+  }
+
+  /** @throws {TypeError} when a question is open already. */
+  ask(state: AskingState, prompt: Say): Promise<ReadonlyMessage> {
+    if (this.isOpen || this.#replayed !== undefined)
+      throw new TypeError('The run already waits for an answer: await it before you ask again')
+    const { journal } = this.#run
+    const { id } = this.#run.task()
+    const question = new Question<P>(id, journal.nameOf('question', state))
+    if (journal.isReplaying) void this.#replay(question, state, prompt)
+    else this.#askNow(question, state, prompt)
+    return question.answer
+  }
+
+  /**
+   * Moves the task to `working` and answers the open question.
+   *
+   * @returns `false` when no question is open.
+   */
+  resume(message: QueuedMessage<P>): boolean {
+    const question = this.#open
+    this.#close()
+    let entries: readonly HistoryEntry[] = []
+    let failure: unknown
+    try {
+      if (question !== undefined) entries = this.#answerEntries(question, message)
+    } catch (error) {
+      // The history has no room for the answer.
+      failure = error
+    }
+    this.#run.move('working', entries)
+    this.#run.onWaiting()
+    if (question === undefined) return false
+    if (failure === undefined) this.#answer(question, message)
+    else {
+      this.#putBack(message)
+      question.drop(failure as Error)
+    }
+    return true
+  }
+
+  /** Rejects the open question: the run continues without its answer, or has ended its task. */
+  drop(reason?: Error): void {
+    const question = this.#open
+    this.#replayed?.drop(reason)
+    this.#replayed = undefined
+    this.#close()
+    question?.drop(reason)
+  }
+
+  /** Forgets the open question. Its promise stays pending. */
+  abandon(): void {
+    this.#close()
+  }
+
+  /** Removes and returns the answers that the executor has not read, oldest first. */
+  removeUnread(): QueuedMessage<P>[] {
+    const unread = this.#answers.removeUnread()
+    this.#unreadIds.push(...unread.map(({ request }) => request.message.messageId))
+    return unread
+  }
+
+  /** The ids of the answers that were removed as unread. */
+  get unreadIds(): readonly string[] {
+    return this.#unreadIds
+  }
+
+  #answer(question: Question<P>, message: QueuedMessage<P>): void {
+    this.answerIds.push(message.request.message.messageId)
+    this.#answers.add(question, message)
+  }
+
+  #close(): void {
+    this.#open = undefined
+    this.#leave()
+    this.#leave = () => {}
+  }
+
+  #askNow(question: Question<P>, state: AskingState, prompt: Say): void {
+    const { journal, move, messageId, signal } = this.#run
+    const { name } = question
+    if (signal().aborted) {
+      question.drop(signal().reason as Error)
+      return
+    }
+    if (this.#answerNext(question, false)) return
+    const entries = journal.entriesFor({ kind: 'question', name })
+    // Before the task changes: a listener of the change may answer synchronously.
+    this.#wait(question)
+    try {
+      move(state, entries, { say: prompt, messageId: messageId(name) })
+    } catch (error) {
+      this.#close()
+      throw error
+    }
+    this.#onWaiting()
+  }
+
+  /** Answers a question as the history does, or asks it if the history ends before. */
+  async #replay(question: Question<P>, state: AskingState, prompt: Say): Promise<void> {
+    const { journal } = this.#run
+    const { name } = question
+    this.#replayed = question
+    try {
+      const isAsked = journal.pass('question', name) !== undefined
+      // At once where possible: code that returns without awaiting the question leaves its answer unread.
+      const answer = journal.take('answer', name) ?? (await journal.next('answer', name))
+      if (this.#replayed !== question) return
+      this.#replayed = undefined
+      if (answer !== undefined) {
+        this.#answer(question, this.#recordedAnswer(answer.messageId))
+        return
+      }
+      if (!isAsked) {
+        this.#askNow(question, state, prompt)
+        return
+      }
+      if (this.#answerNext(question, true)) return
+      this.#wait(question)
+      this.#run.showAgain(state, { say: prompt, messageId: this.#run.messageId(name) })
+      this.#onWaiting()
+    } catch (error) {
+      this.#replayed = undefined
+      question.drop(error as Error)
+    }
+  }
+
+  /**
+   * Answers the question with the next message that waits.
+   *
+   * @throws {A2AError} `LIMIT_EXCEEDED`. Then the message still waits.
+   * @returns `false` when none waits.
+   */
+  #answerNext(question: Question<P>, isAsked: boolean): boolean {
+    const { context, journal, task } = this.#run
+    const { id } = task()
+    const next = context.queues.shift(id)
+    if (next === undefined) return false
+    try {
+      if (!isAsked) journal.record({ kind: 'question', name: question.name })
+      for (const entry of this.#answerEntries(question, next)) journal.record(entry)
+    } catch (error) {
+      this.#putBack(next)
+      throw error
+    }
+    context.assigned(id, next)
+    this.#answer(question, next)
+    return true
+  }
+
+  /** The message waits for the next question or turn. */
+  #putBack(message: QueuedMessage<P>): void {
+    const { context, task } = this.#run
+    context.queues.unshift(task().id, [message])
+  }
+
+  #wait(question: Question<P>): void {
+    this.#open = question
+    this.#leave = this.#run.journal.enter()
+  }
+
+  #onWaiting(): void {
+    this.#run.onWaiting()
+    // A listener that is added now misses an earlier abort.
+    const { signal } = this.#run
+    if (signal().aborted) this.drop(signal().reason as Error)
+  }
+
+  #answerEntries({ name }: Question<P>, { request }: QueuedMessage<P>): readonly HistoryEntry[] {
+    const { messageId } = request.message
+    return this.#run.journal.entriesFor({ kind: 'answer', name, messageId })
+  }
+
+  /** The answer that the conversation has. Tenant and principal are those of the turn. */
+  #recordedAnswer(messageId: string): QueuedMessage<P> {
+    const { context, task } = this.#run
+    const messages = task().peek()?.messages ?? []
+    const message = messages.find((each) => each.role === 'user' && each.messageId === messageId)
+    if (message === undefined) throw new Error(`The conversation has no message ${messageId}`)
+    // Snapshots are frozen. Runs expose messages as read-only, so nothing writes to them.
+    const answer = message as Message
+    const { request, caller, owner } = context.message
+    const { tenant, acceptedOutputModes } = request
+    return {
+      request: {
+        message: answer,
+        returnImmediately: true,
+        acceptedOutputModes,
+        ...(tenant !== undefined && { tenant }),
+      },
+      caller,
+      owner,
+      isForwarded: true,
+    }
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * Inputs and callbacks of one run.
+ *
+ * @module
+ */
+import type { JsonValue } from '../../core/json-types.js'
+import type { Lifecycle } from '../../core/lifecycle.js'
+import type { TaskKey, TaskSnapshot } from '../../core/task.js'
+import type { Clock } from '../../runtime/clock.js'
+import type { GenerateId } from '../../runtime/ids.js'
+import type { AgentCard } from '../../schemas/agent-card.js'
+import type { MessageQueues, QueuedMessage } from './message-queue.js'
+import type { ConversationOptions, ConversationPage } from './run.js'
+import type { StandardSchema } from '../standard-schema.js'
+import type { DelegationMarks } from '../journal/delegation-marks.js'
+import type { HistoryLimits } from '../journal/history-size.js'
+import type { EarlierAttempts, OpenTurn } from '../journal/open-turn.js'
+import type { ObservedStep, StepFollower } from '../observers.js'
+import type { RetrySettings } from '../retry.js'
+import type { WorkedTasks } from '../tasks.js'
+import type { Principal } from '../caller.js'
+
+/** The ids of a run's task, which may not exist yet. */
+export interface RunIds {
+  readonly taskId: string
+  readonly contextId: string
+}
+
+export interface RunContext<P extends Principal> {
+  readonly settings: {
+    readonly card: AgentCard
+    readonly generateId: GenerateId
+    readonly tasks: { readonly lifecycle: Lifecycle; readonly taskTimeoutMs?: number }
+    readonly output?: StandardSchema | undefined
+    readonly clock: Clock
+    readonly retry?: RetrySettings | undefined
+    readonly recordStacks: boolean
+    readonly limits: HistoryLimits & {
+      readonly maxStepBytes: number
+      readonly maxDepth: number
+      readonly maxDelegationDepth: number
+    }
+  }
+  /** Absent for a new turn. */
+  readonly earlier?: EarlierAttempts | undefined
+  /** Whether the task keeps its state until the code has passed its earlier attempts. Default is `false`. */
+  readonly staysWaiting?: boolean | undefined
+  readonly tasks: WorkedTasks
+  readonly message: QueuedMessage<P>
+  /** The note for the lease of a new task. Absent where tasks have no leases. */
+  readonly note?: JsonValue | undefined
+  /** Marks tasks that wait for other agents. Absent where tasks are in memory. */
+  readonly marks?: DelegationMarks | undefined
+  /** The tasks that the message refers to and its owner may read. */
+  readonly referenceTasks: () => readonly TaskSnapshot[]
+  /** Reads a page of the earlier tasks of the context. */
+  readonly history: (of: RunIds, options?: ConversationOptions) => Promise<ConversationPage>
+  /** Resolves when all changes of the task so far are stored. Absent where tasks are in memory. */
+  readonly stored: (taskId: string) => Promise<void> | undefined
+  /** When the task has to end because of a message, in ms since 1970. */
+  readonly deadlineOf: (taskId: string | undefined) => number | undefined
+  /** Ends the run if its deadline has passed, and throws the reason. */
+  readonly requireInTime?: () => void
+  /** Receives the task as soon as the run has created it. */
+  readonly onTask: (task: TaskKey) => void
+  readonly queues: Pick<MessageQueues<P>, 'shift' | 'unshift'>
+  /** The run now works on this message. */
+  readonly assigned: (taskId: string, message: QueuedMessage<P>) => void
+  /** Follows a step, for telemetry. Returns `undefined` where nothing observes the handler. */
+  readonly onStep?: ((step: ObservedStep) => StepFollower | undefined) | undefined
+  /** The code has left this run for another one, which begins the turn again. */
+  readonly onContinued: (again: OpenTurn | undefined) => void
+  /** Called when the run begins or stops to wait for the user: `runTimeoutMs` does not count this time. */
+  readonly onWaiting: (isWaiting: boolean) => void
+}

@@ -1,0 +1,405 @@
+/**
+ * Implementation of `Run`, with the methods by which the manager drives and ends it.
+ *
+ * @module
+ */
+import { A2AError } from '../../core/errors.js'
+import { readParams } from '../../core/validate.js'
+import type { HistoryEntry } from '../../core/events.js'
+import type { TaskState } from '../../core/lifecycle.js'
+import type { ArtifactInput, MessageInput, TaskUpdate } from '../../core/params.js'
+import type { TaskKey, TaskSnapshot } from '../../core/task.js'
+import type { Follower } from '../journal/follower.js'
+import type { AskingState } from './questions.js'
+import { Turn } from './turn.js'
+import { TurnRun } from './turn-methods.js'
+import { Deferred, type FirstResponse } from './first-response.js'
+import { toArtifact, toMessage, toProgress, toPrompt, toReply } from './agent-message.js'
+import type { Result } from './output.js'
+import { refuseComplete } from '../standard-schema.js'
+import type { ArtifactOptions, ContinuedInput, ConversationOptions, ConversationPage } from './run.js'
+import type { Progress, ReadonlyMessage, Run, Say } from './run.js'
+import type { RunContext } from './run-context.js'
+import { earliestDeadline } from './task/deadline.js'
+import { NewTask } from './task/new-task.js'
+import { RunTask } from './task/run-task.js'
+import type { MaybePromise } from '../../core/managers.js'
+import type { Principal } from '../caller.js'
+
+export class RunController<P extends Principal> extends TurnRun<P> implements Run<P> {
+  readonly attempt: number
+  readonly response = new Deferred<FirstResponse>()
+  readonly #context: RunContext<P>
+  #task: RunTask | undefined
+  readonly #new: NewTask<P>
+  #contextId: string | undefined
+  #controller: AbortController | undefined
+  #ended: Error | undefined
+  /** What the code does in this turn, and did in earlier attempts of it. */
+  readonly turn: Turn<P>
+  /** Whether the executor has returned. */
+  #hasReturned = false
+  /** The pending or finished `reply()`; `undefined` when the executor has not called it. */
+  replied: Promise<void> | undefined
+  /** Whether this run has moved the task to `working`, so that `start()` has nothing to do. */
+  #isWorking = false
+
+  constructor(context: RunContext<P>, taskId?: string) {
+    super(context)
+    this.#context = context
+    this.attempt = context.earlier?.attempt ?? 1
+    this.#task = taskId === undefined ? undefined : new RunTask(taskId, context.tasks, true)
+    this.#new = new NewTask(context, (id, error) => {
+      this.#task = new RunTask(id, context.tasks, false)
+      this.response.reject(error)
+    })
+    // A message to an existing task has the task's context.
+    this.#contextId = this.message.contextId
+    this.turn = new Turn(context, {
+      task: () => this.#requireTask(),
+      taskId: () => this.taskId,
+      deadline: () => this.deadline,
+      signal: () => this.signal,
+      move: (state, entries, said) => this.#moveWith(state, said?.say, entries, said?.messageId),
+      showAgain: (state, { say, messageId }) => {
+        if (this.task.state !== state) this.#move(state, this.#toMessage(say, messageId))
+      },
+      requireRunning: () => this.#task?.requireRunning(this.#abortReason),
+      work: () => {
+        this.#task?.requireRunning(this.#abortReason)
+        this.#requireWorking()
+      },
+      change: (change) => this.#change(change),
+    })
+  }
+
+  get taskId(): string {
+    return this.createdId ?? this.#new.id
+  }
+
+  get deadline(): number | undefined {
+    return earliestDeadline(this.#context, this.#task?.id, this.#task?.peek()?.createdAt)
+  }
+
+  get contextId(): string {
+    return (this.#contextId ??= this.taskId)
+  }
+
+  get task(): TaskSnapshot {
+    return (this.#task ?? this.#requireTask()).show(this.#abortReason)
+  }
+
+  get messages(): readonly ReadonlyMessage[] {
+    if (this.#task === undefined) return [this.message]
+    const { messages } = this.task
+    const isOver = this.#hasReturned || (this.isTerminal && !this.turn.isReplaying)
+    return isOver ? messages : this.turn.conversation(messages)
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController()
+      if (this.#abortReason !== undefined) this.#controller.abort(this.#abortReason)
+      else this.#task?.follow((reason) => this.abort(reason))
+    }
+    return this.#controller.signal
+  }
+
+  readonly start = (): void => {
+    if (this.#isWorking || (this.#context.staysWaiting === true && this.turn.isReplaying)) return
+    this.#move('working')
+    this.#dropQuestion()
+  }
+
+  readonly update = (report: string | Progress, other?: unknown): void => {
+    const progress = toProgress(report, other)
+    // A replay makes it too, so that later ones are the same.
+    const id = this.turn.newId('message')
+    if (this.turn.isReplaying || this.turn.isUndone) return
+    const task = this.#requireWorking()
+    const message = this.#toMessage(progress, id)
+    // While a question is open, it is the status message.
+    if (this.isWaiting || this.turn.isAskingAgain) task.hold(message)
+    else this.#change(() => task.setStatusMessage(message))
+  }
+
+  readonly artifact = (artifact: string | ArtifactInput, options?: ArtifactOptions): string => {
+    const given = toArtifact(artifact)
+    const checked = options && readParams(options, ['append', 'lastChunk'], 'run.artifact')
+    const artifactId = given.artifactId ?? this.turn.newId('artifact')
+    if (!this.turn.isReplaying && !this.turn.isUndone) this.#requireWorking()
+    this.turn.write({ ...given, artifactId }, checked)
+    return artifactId
+  }
+
+  readonly history = (options?: ConversationOptions): Promise<ConversationPage> =>
+    this.#context.history(this, options)
+
+  readonly requireInput: Run<P>['requireInput'] = (...said) => this.#ask('input-required', said)
+  readonly requireAuth: Run<P>['requireAuth'] = (...said) => this.#ask('auth-required', said)
+
+  readonly continueAs = (input: ContinuedInput): Promise<never> => {
+    if (this.#hasReturned || this.replied !== undefined)
+      throw new TypeError('The run has ended or replied, so it cannot continue')
+    const { id: taskId } = this.#requireWorking()
+    const again = this.turn.continueAs(input)
+    this.letGo(new A2AError('LEASE_LOST', 'The run has continued as another one', { taskId }))
+    this.#context.onContinued(again)
+    return new Promise(() => undefined)
+  }
+
+  readonly complete = (message?: Say): void => this.#endAs('completed', message)
+  readonly fail = (message?: Say): void => this.#end('failed', message)
+
+  /** Fails the task, whose last attempt threw `error`. */
+  failForGood(text: string, error: unknown): void {
+    this.#end('failed', text, this.turn.failureEntries(this.attempt, error))
+  }
+
+  readonly reject = (message?: Say): void => this.#endAs('rejected', message)
+  readonly cancel = (message?: Say): void => this.#endAs('canceled', message)
+
+  readonly reply = (message: Say | Promise<Say | undefined>): Promise<void> => {
+    const replied = this.#reply(message)
+    // The run itself awaits the reply and fails with it, so it must not be an unhandled rejection here.
+    replied.catch(() => undefined)
+    this.replied = replied
+    return replied
+  }
+
+  async #reply(message: Say | Promise<Say | undefined>): Promise<void> {
+    const reply = await message
+    if (reply === undefined) {
+      this.replied = undefined
+      this.startUnlessReplying()
+      return
+    }
+    if (this.hasReplied || this.#new.isWithdrawn) throw new TypeError('run.reply() has answered already')
+    if (this.#task === undefined) {
+      const { generateId } = this.#context.settings
+      const contextId = this.#contextId ?? generateId()
+      const answer = toReply(reply, generateId(), contextId)
+      if (!this.#new.isProposed || (await this.#new.withdraw())) {
+        this.response.resolve({ type: 'message', message: answer })
+        return
+      }
+    }
+    this.complete(reply)
+  }
+
+  /** The id of the task; `undefined` when there is none yet. */
+  get createdId(): string | undefined {
+    return this.#task?.id
+  }
+
+  /** Whether the task is terminal, or gone. */
+  get isTerminal(): boolean {
+    return this.#task?.isTerminal ?? false
+  }
+
+  get hasReplied(): boolean {
+    return this.response.value?.type === 'message'
+  }
+
+  /** The reason for which the run was ended from outside; `undefined` when it was not. */
+  get abortReason(): Error | undefined {
+    if (this.#abortReason !== undefined || !this.#task?.isTerminal) return this.#abortReason
+    const { signal } = this.#task
+    if (!signal?.aborted) return undefined
+    // Every call of `signalOf` may create another reason: the run keeps the first.
+    this.#ended = signal.reason as Error
+    return this.#ended
+  }
+
+  /** Creates the task before the executor is called, which may yet reply without it. */
+  propose(): TaskKey {
+    const task = this.#new.propose()
+    this.#contextId = task.contextId
+    return task
+  }
+
+  /** Others know of the proposed task: a reply completes it. */
+  adopt(): void {
+    if (this.#new.isProposed) this.#requireTask()
+  }
+
+  /** Removes a proposed task, whose client sends its message again. */
+  withdraw(): void {
+    // A task that cannot be removed continues in another process.
+    this.#new.withdraw().catch(() => undefined)
+  }
+
+  /** Starts the task, so that clients get it, and see that it is worked on, while the executor waits. */
+  startUnlessReplying(): void {
+    const isToStart = this.#task === undefined || this.#task.peek()?.state === 'submitted'
+    if (this.replied === undefined && isToStart) this.start()
+  }
+
+  get isWaiting(): boolean {
+    return this.turn.isAsking
+  }
+
+  /**
+   * Cuts the run off from its task without ending it: what it awaits stays pending, and the turn continues elsewhere.
+   *
+   * @returns The agents' tasks that it waits for.
+   */
+  letGo(reason: Error): ReadonlySet<Follower> {
+    const followers = this.turn.abandon()
+    this.#task?.unfollow()
+    this.#task?.detach(reason)
+    return followers
+  }
+
+  /** The executor has returned: drops its question, and rejects the response if there is none. */
+  leave(): void {
+    this.#hasReturned = true
+    // Last of all, as the reason needs a signal of the task.
+    if (this.#task !== undefined && !this.isTerminal && this.abortReason === undefined) this.turn.end()
+    this.#task?.keepLast(this.#controller)
+    this.turn.drop()
+    if (this.response.value === undefined) this.response.reject(new Error('The run ended without a result'))
+  }
+
+  /** Aborts the run's signal and its question. Does not change the task. */
+  abort(reason: Error): void {
+    this.#ended ??= reason
+    this.#controller?.abort(reason)
+    this.turn.drop(reason)
+  }
+
+  /** Aborts the run, and cuts it off from a task that is gone or held elsewhere. */
+  detach(reason: Error): void {
+    this.#task?.detach(reason)
+    this.#new.drop()
+    this.response.reject(reason)
+    this.turn.removeUnread()
+    this.abort(reason)
+  }
+
+  /** Completes the task, in one change. Returns `false`, with nothing changed, when another change came first. */
+  finish({ artifact, message }: Result = {}): MaybePromise<boolean> {
+    const { id } = this.#requireTask()
+    this.turn.endChunks()
+    if (!this.#tasks.can(id, 'completed')) this.#isWorking = false
+    this.start()
+    const update: TaskUpdate = {
+      state: 'completed',
+      ...(artifact !== undefined && {
+        artifacts: [{ artifactId: this.turn.newId('artifact'), ...artifact }],
+      }),
+      ...((message !== undefined || this.#task?.hasStatusMessage) && { message: message ?? null }),
+    }
+    if (this.#tasks.finish === undefined) {
+      this.#change(() => this.#tasks.patchTask(id, update))
+      return true
+    }
+    return this.#tasks.finish(id, update).catch((error: unknown) => {
+      throw this.#reasonOf(error)
+    })
+  }
+
+  /** After the run, only its signal learns of the end of the task. */
+  get #abortReason(): Error | undefined {
+    return this.#ended ?? (this.#controller?.signal.reason as Error | undefined)
+  }
+
+  get #tasks(): RunContext<P>['tasks'] {
+    return this.#context.tasks
+  }
+
+  /** The task, open to changes. Creates it first where there is none. */
+  #requireTask(): RunTask {
+    this.#context.requireInTime?.()
+    this.#task?.requireOpen(this.#abortReason)
+    if (this.#task !== undefined) return this.#task
+    if (this.hasReplied || this.#new.isWithdrawn)
+      throw new TypeError('run.reply() has answered: there is no task')
+    // A proposed task that others have ended is shown.
+    if (!this.#new.isProposed && this.#abortReason !== undefined) throw this.#abortReason
+    this.#new.take((task) => {
+      this.#contextId = task.contextId
+      this.#task = new RunTask(task.id, this.#tasks, false)
+      if (this.#controller !== undefined) this.#task.follow((reason) => this.abort(reason))
+      this.#context.onTask(task)
+      this.response.resolve({ type: 'task', taskId: task.id })
+    })
+    return this.#requireTask()
+  }
+
+  /** As {@link #requireTask}. Moves the task to `working`, unless it waits for the answer to a question. */
+  #requireWorking(): RunTask {
+    const task = this.#requireTask()
+    const isAsking = this.isWaiting || (this.#context.staysWaiting === true && this.turn.isAskingAgain)
+    if (!isAsking) this.start()
+    return task
+  }
+
+  #ask(state: AskingState, said: readonly [Say, unknown?]): Promise<ReadonlyMessage> {
+    if (this.#hasReturned) throw new TypeError('The run has ended, so it cannot receive an answer')
+    // Refuses a prompt that is no message, before the task changes.
+    const prompt = toPrompt(state, said)
+    return this.turn.questions.ask(state, prompt)
+  }
+
+  /** Rejects the open question, if any: the run continues without its answer, or has ended its task. */
+  #dropQuestion(): void {
+    if (!this.isWaiting) return
+    this.turn.questions.drop()
+    this.#context.onWaiting(false)
+  }
+
+  #endAs(state: TaskState, message: Say | undefined): void {
+    this.turn.requireReplayed(state)
+    this.#end(state, message)
+  }
+
+  #end(state: TaskState, message: Say | undefined, entries?: readonly HistoryEntry[]): void {
+    if (state === 'completed') refuseComplete(this.#context.settings.output)
+    this.turn.endChunks()
+    this.#moveWith(state, message, entries)
+    this.#dropQuestion()
+  }
+
+  /** Moves the task, and adds `say` to the conversation. */
+  #moveWith(state: TaskState, say?: Say, entries: readonly HistoryEntry[] = [], id?: string): void {
+    if (say === undefined) this.#move(state, undefined, entries)
+    else this.#move(state, entries.length === 0 ? this.say(say, id) : this.#toMessage(say, id), entries)
+  }
+
+  /** Adds a message to the conversation. */
+  say(say: Say, messageId?: string): MessageInput {
+    const message = this.#toMessage(say, messageId)
+    this.#change(() => this.#tasks.addMessage(message.taskId, message))
+    return message
+  }
+
+  #move(to: TaskState, message?: MessageInput, entries?: readonly HistoryEntry[]): void {
+    const task = this.#requireTask()
+    const path = task.stepsTo(to, this.#abortReason, this.#context.settings.tasks.lifecycle)
+    // Before the task changes: a listener of the change may move the task on, and its value has to stay.
+    this.#isWorking = to === 'working' && path.length > 0
+    this.#change(() => task.enter(path, message, entries))
+  }
+
+  #toMessage(say: Say, id?: string): MessageInput & { readonly taskId: string } {
+    const { id: taskId } = this.#requireTask()
+    const message = toMessage(say)
+    const messageId = message.messageId ?? id ?? this.turn.newId('message')
+    return { ...message, messageId, taskId, contextId: this.#contextId }
+  }
+
+  /** Runs `change`. Throws the reason for which the run was ended instead of the error that results from it. */
+  #change<T>(change: () => T): T {
+    try {
+      return change()
+    } catch (error) {
+      throw this.#reasonOf(error)
+    }
+  }
+
+  #reasonOf(error: unknown): unknown {
+    const isClosed = A2AError.is(error, 'TASK_TERMINAL') || A2AError.is(error, 'TASK_NOT_FOUND')
+    return (isClosed ? this.abortReason : undefined) ?? error
+  }
+}

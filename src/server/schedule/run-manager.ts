@@ -1,0 +1,400 @@
+/**
+ * The run manager: accepts messages, begins runs for them, and ends them.
+ *
+ * @module
+ */
+import { A2AError, invalidParams } from '../../core/errors.js'
+import { shareJson } from '../../core/json.js'
+import type { JsonValue } from '../../core/json-types.js'
+import { readLineage } from '../../core/lineage/lineage.js'
+import type { MaybePromise } from '../../core/managers.js'
+import type { Message, TaskKey, TaskSnapshot } from '../../core/task.js'
+import { requireMessage } from '../../core/validate.js'
+import { settleWithin } from '../../runtime/shutdown.js'
+import type { Requests, SendRequest } from '../../wire/dialect.js'
+import { textOf } from '../../wire/text.js'
+import { acceptedAgain, acceptedBy, type AcceptedMessage } from './accepted-message.js'
+import { handOver, toActiveRun, type ActiveRun } from './active-run.js'
+import { AutoStart } from './auto-start.js'
+import { deadlineIn, failLate } from './deadlines.js'
+import { finish, requeueUnread } from './finish-run.js'
+import { LocalRuns } from './local-runs.js'
+import type { QueuedMessage } from '../run/message-queue.js'
+import { ReplicaRuns } from './replica-runs.js'
+import type { RunContext } from '../run/run-context.js'
+import { RunController } from '../run/run-controller.js'
+import { isRefusedTask, RunFailures } from './run-failures.js'
+import { RunRegistry } from './run-registry.js'
+import { IdleRuns } from './idle-runs.js'
+import { attemptedAgain, waitToRetry } from './run-retries.js'
+import type { BeginOptions, RunHost, RunScheduler } from './run-scheduler.js'
+import { ownedBy, type Caller, type Principal } from '../caller.js'
+import { identified, keptId } from '../chosen-ids.js'
+import { readHistory } from '../conversation.js'
+import { recognizes, sentId } from '../idempotency.js'
+import type { Offer } from '../execute.js'
+import type { Observers } from '../observers.js'
+import type { Settings } from '../options.js'
+import { OwnerTasks } from './owner-tasks.js'
+import { RepeatedMessages } from './repeated-messages.js'
+import { isPromise, isShared } from '../tasks.js'
+import { unavailable } from '../unavailable.js'
+import { WaitingTasks } from './waiting-tasks.js'
+
+export class RunManager<P extends Principal> {
+  readonly #settings: Settings<P>
+  readonly #onCreated: (taskId: string, caller: Caller<P>) => void
+  readonly #observers: Observers
+  readonly #registry: RunRegistry<P>
+  readonly #failures: RunFailures<P>
+  readonly #autoStart: AutoStart<P>
+  readonly #idle: IdleRuns<P>
+  readonly #scheduler: RunScheduler<P>
+  readonly #ownerTasks: OwnerTasks
+  readonly #waitingTasks: WaitingTasks
+  readonly #repeated: RepeatedMessages | undefined
+  readonly #stopLimiting: (() => void) | undefined
+
+  /** @param onCreated - Called with each new task, before any client can request it. */
+  constructor(
+    settings: Settings<P>,
+    onCreated: (taskId: string, caller: Caller<P>) => void,
+    observers: Observers,
+  ) {
+    const { tasks, clock, limits, idempotency } = settings
+    this.#settings = settings
+    this.#onCreated = onCreated
+    this.#observers = observers
+    this.#registry = new RunRegistry(clock, limits)
+    this.#ownerTasks = new OwnerTasks(settings, (owner) => this.#registry.beginning(owner))
+    this.#waitingTasks = new WaitingTasks(settings)
+    this.#failures = new RunFailures(settings)
+    this.#autoStart = new AutoStart(clock)
+    const handsOver = (): boolean => this.#scheduler.handsOver
+    this.#idle = new IdleRuns({ settings, registry: this.#registry, handsOver, release: this.#leaveCode })
+    const host: RunHost<P> = {
+      settings,
+      registry: this.#registry,
+      failures: this.#failures,
+      begin: (message, options) => observers.within(message.trace, () => this.#begin(message, options)),
+    }
+    this.#scheduler = isShared(tasks) ? new ReplicaRuns(tasks, host) : new LocalRuns(tasks, host)
+    this.#stopLimiting = tasks.limitForks?.((owner, isWorking) => {
+      // Over a store, a process that has room continues the fork.
+      if (isWorking && !isShared(tasks)) this.#registry.requireRoom(owner)
+      return this.#ownerTasks.requireRoom(owner)
+    })
+    const accepted = (task: TaskSnapshot): AcceptedMessage => acceptedAgain(this.#registry, task)
+    this.#repeated = idempotency && new RepeatedMessages(settings, idempotency, accepted)
+  }
+
+  /**
+   * Accepts a message: as the beginning of a new task, as an answer to a task that waits, or as a follow-up of one that is
+   * worked on. A message that was accepted before leads to the same task or reply.
+   *
+   * @throws {A2AError} `UNAVAILABLE`; `RATE_LIMITED`; `INVALID_PARAMS`; for a task that the message names: `TASK_NOT_FOUND`,
+   *   `TASK_GENERATION_MISMATCH`, `TASK_TERMINAL`, `UNSUPPORTED_OPERATION` by `onFollowUp`. What `execute.accept` throws.
+   *   Where tasks are shared, `STORE_FAILED`.
+   */
+  accept(given: Requests['SendMessage'], caller: Caller<P>, isStream: boolean): Promise<AcceptedMessage> {
+    const { chosenId, tenant } = given
+    const repeated = recognizes(this.#settings.idempotency, caller) ? this.#repeated : undefined
+    const messageId = repeated && sentId(given.message, caller)
+    const message = messageId === undefined ? given.message : { ...given.message, messageId }
+    const request = message === given.message ? given : { ...given, message }
+    const accept = (newId?: string): Promise<AcceptedMessage> =>
+      this.#accept(request, caller, isStream, newId)
+    const ownerOf = (): ReturnType<typeof ownedBy> => ownedBy(caller.principal, tenant)
+    if (chosenId !== undefined) return this.#scheduler.acceptChosen(() => accept(), chosenId, ownerOf)
+    if (repeated === undefined || messageId === undefined || message.taskId !== undefined) return accept()
+    return repeated.accept({ ...ownerOf(), message: { ...message, messageId } }, accept)
+  }
+
+  /** How many runs are at work, and how many wait for the user. */
+  get count(): { readonly working: number; readonly waiting: number } {
+    return this.#registry.count()
+  }
+
+  /**
+   * Refuses new work. Resolves when all runs have ended: by themselves within `graceMs`, or aborted then. The tasks of
+   * aborted runs fail, or are handed over to another process.
+   */
+  async close(graceMs: number): Promise<void> {
+    this.#registry.close()
+    this.#waitingTasks.close()
+    for (const active of this.#registry) {
+      if (active.isPausing) {
+        this.#leave(active)
+        active.run.abort(unavailable())
+      } else this.#idle.end(active)
+    }
+    const ended = [...this.#registry].map((active) => active.ended)
+    await settleWithin(this.#settings.clock, graceMs, ended)
+    for (const active of this.#registry) {
+      this.#leave(active)
+      active.run.detach(unavailable())
+      this.#release(active)
+    }
+    this.#registry.deadlines.close()
+    await this.#scheduler.close()
+    this.#stopLimiting?.()
+  }
+
+  /** The agent shuts down: another process continues the task, or it fails. */
+  #leave(active: ActiveRun<P>): void {
+    if (this.#scheduler.handsOver) handOver(active)
+    else this.#failures.shutDown(active)
+  }
+
+  /** @param newId - The id of the task, if the message begins one. Default is one of the task manager's choice. */
+  async #accept(
+    given: Requests['SendMessage'],
+    caller: Caller<P>,
+    isStream: boolean,
+    newId?: string,
+  ): Promise<AcceptedMessage> {
+    this.#registry.requireOpen()
+    const owner = ownedBy(caller.principal, given.tenant)
+    const identifying = identified(this.#settings, given, owner)
+    const request = isPromise(identifying) ? await identifying : identifying
+    if (request.message.role !== 'user') {
+      throw invalidParams('message.role', 'must be that of the user, not of the agent')
+    }
+    // The same checks as the core's, before any work begins.
+    const { taskId } = requireMessage(asJson(request.message), 'message')
+    if (caller.ownsJson) {
+      shareJson(request.message.parts)
+      shareJson(request.message.metadata)
+    }
+    const chosen = newId === undefined ? request : { ...request, chosenId: newId }
+    const deadline = deadlineIn(request, this.#settings.clock)
+    const queued = { request: chosen, caller, owner, deadline, trace: this.#observers.trace() }
+    this.#registry.held.requireRoom(request)
+    if (taskId !== undefined) {
+      const accepted = this.#followUp(taskId, queued)
+      return isPromise(accepted) ? await accepted : accepted
+    }
+    const loading = this.#scheduler.loadReferences(request, owner)
+    const references = loading && (await loading)
+    this.#registry.requireRoom(owner)
+    const accepting = this.#settings.execute.accept?.({ ...toOffer(request, caller), ...owner })
+    if (accepting !== undefined) await accepting
+    const counting = this.#ownerTasks.count(owner)
+    const live = isPromise(counting) ? await counting : counting
+    // Other messages may have been accepted in between, and the agent may be closing.
+    if (accepting !== undefined || isPromise(counting)) this.#registry.requireRoom(owner)
+    const refusing = live && this.#ownerTasks.refusal(owner, live)
+    if (refusing !== undefined) throw await refusing
+    const active = this.#begin(queued, { isStream, references })
+    const response = await active.run.response.wait()
+    if (response.type === 'message') return response
+    if (active.stored !== undefined) await active.stored
+    return { ...acceptedBy(active, response.taskId, active.opening), isNew: true }
+  }
+
+  /** A task whose id the client chose is kept under another one: it is looked up where there is none with that id. */
+  #followUp(taskId: string, message: QueuedMessage<P>): MaybePromise<AcceptedMessage> {
+    const follow = (error: unknown): MaybePromise<AcceptedMessage> => {
+      const kept = keptId(message.owner, taskId)
+      if (!A2AError.is(error, 'TASK_NOT_FOUND') || kept === taskId) throw error
+      const { request } = message
+      const own = { ...request, message: { ...request.message, taskId: kept } }
+      return this.#scheduler.followUp(kept, { ...message, request: own })
+    }
+    try {
+      const accepted: MaybePromise<AcceptedMessage> = this.#scheduler.followUp(taskId, message)
+      return isPromise(accepted) ? accepted.catch(follow) : accepted
+    } catch (error) {
+      return follow(error)
+    }
+  }
+
+  /** The callback of schedulers: see {@link RunHost.begin}. */
+  #begin(message: QueuedMessage<P>, options: BeginOptions): ActiveRun<P> {
+    const { isStream = false, task, references, isNoted = false, earlier } = options
+    const registry = this.#registry
+    const scheduler = this.#scheduler
+    const { request, owner } = message
+    const onTask = (key: TaskKey): void => this.#onTask(active, key, task === undefined, isStream)
+    const context: RunContext<P> = {
+      settings: this.#settings,
+      tasks: scheduler.tasks,
+      message,
+      note: scheduler.noteOf(message),
+      earlier,
+      staysWaiting: options.staysWaiting,
+      marks: scheduler.marks,
+      stored: (id) => scheduler.stored(id),
+      referenceTasks: () => references ?? scheduler.referencesOf(request, owner),
+      history: ({ taskId, contextId }, options) => {
+        const { createdAt } = active.task ?? {}
+        return readHistory(this.#settings.tasks, { contextId, ...owner }, { taskId, createdAt }, options)
+      },
+      onTask,
+      deadlineOf: () => active.task && registry.deadlines.of(active.task),
+      requireInTime: () => {
+        if (active.task && registry.deadlines.check(active.task))
+          throw active.run.abortReason ?? unavailable()
+      },
+      queues: registry.queues,
+      assigned: (id, next) => scheduler.assigned(id, next),
+      onStep: (step) => this.#observers.onStep(step),
+      onContinued: (again) => {
+        Object.assign(active, { again, isContinued: true })
+        this.#leaveCode(active)
+      },
+      onWaiting: (isWaiting) => {
+        active.stopTimer()
+        if (!isWaiting && registry.has(active)) this.#startTimer(active)
+        if (isWaiting) this.#idle.onWaiting(active)
+      },
+    }
+    const run = new RunController(context, task?.id)
+    const active = toActiveRun(run, message)
+    active.isCounted = task !== undefined
+    if (task !== undefined) {
+      // Before any client reads the task: one that waits for this turn must not see the state that ended the last one.
+      if (!options.staysWaiting) run.start()
+      onTask(task)
+      if (!isNoted) scheduler.assigned(task.id, message)
+    }
+    registry.add(active)
+    this.#startTimer(active)
+    active.ended = this.#execute(active, request.needsTask === true).catch((error: unknown) => {
+      // The manager of tasks itself has failed.
+      this.#settings.onError(error, { during: 'execute', taskId: run.createdId })
+      run.response.reject(error as Error)
+    })
+    return active
+  }
+
+  /** The run has its task, which clients and listeners may know. */
+  #onTask(active: ActiveRun<P>, { id, createdAt }: TaskKey, isNew: boolean, isStream: boolean): void {
+    const key = { id, createdAt }
+    const { caller, deadline } = active.message
+    if (!isNew) this.#registry.assign(key, active)
+    else {
+      if (active.task === undefined) this.#hold(active, key)
+      this.#onCreated(id, caller)
+      this.#markChild(active, key)
+    }
+    if (deadline !== undefined) this.#registry.deadlines.set(key, deadline, () => this.#endLate(key))
+    if (isStream) active.opening = this.#scheduler.tasks.peekTask(id) ?? undefined
+  }
+
+  /** The run has created a task, which a reply may yet remove. */
+  #hold(active: ActiveRun<P>, key: TaskKey): void {
+    // The events of an earlier task with this id may not have reached our listeners yet.
+    this.#registry.drop(key.id)
+    this.#registry.deadlines.clear(key)
+    this.#registry.assign(key, active)
+    active.stored = this.#scheduler.stored(key.id)
+    const count = (): unknown => (active.isCounted = true)
+    if (active.stored === undefined) count()
+    else active.stored.then(count, count)
+  }
+
+  #markChild({ message, stored }: ActiveRun<P>, task: TaskKey): void {
+    const { marks } = this.#scheduler
+    const parent = readLineage(message.request.message.metadata)?.parentTaskId
+    if (parent !== undefined) stored?.then(() => marks?.addChild(task, parent)).catch(() => undefined)
+  }
+
+  /** Over a store, nothing runs that is not stored. */
+  async #store(active: ActiveRun<P>): Promise<void> {
+    const { run } = active
+    if (active.task === undefined) this.#hold(active, run.propose())
+    await this.#scheduler.stored(run.taskId)
+    await this.#scheduler.tasks.requireLease?.(run.taskId)
+    if (run.abortReason !== undefined) throw run.abortReason
+  }
+
+  async #execute(active: ActiveRun<P>, needsTask: boolean): Promise<void> {
+    const { run } = active
+    const { queues } = this.#registry
+    try {
+      if (isShared(this.#settings.tasks)) await this.#store(active)
+      this.#autoStart.add(run)
+      if (needsTask) run.start()
+      await finish(active, await this.#settings.execute(run), queues, this.#settings)
+    } catch (error) {
+      // The turn continues without this code.
+      if (active.isContinued) return
+      // The required task could not be created, so there is none to fail.
+      if (needsTask && run.createdId === undefined) run.response.reject(error as Error)
+      else if (this.#settings.retry === undefined) this.#failures.fail(active, error)
+      else await this.#failOrRetry(active, error)
+    } finally {
+      this.#autoStart.delete(run)
+      this.#registry.delete(active)
+      active.stopTimer()
+      if (active.again === undefined && !active.isContinued) {
+        run.leave()
+        // A message may have arrived since the executor returned.
+        requeueUnread(active, queues)
+      }
+      this.#release(active)
+      if (active.again !== undefined) run.detach(attemptedAgain(active))
+    }
+  }
+
+  async #failOrRetry(active: ActiveRun<P>, error: unknown): Promise<void> {
+    try {
+      active.again = await waitToRetry(active, error, this.#settings)
+    } catch (failure) {
+      if (!isRefusedTask(active, failure))
+        this.#settings.onError(failure, { during: 'execute', taskId: active.run.createdId })
+    }
+    if (active.again === undefined) this.#failures.fail(active, active.run.abortReason ?? error)
+  }
+
+  /** Ends the run, whose code is not called any more and may never return. */
+  readonly #leaveCode = (active: ActiveRun<P>): void => {
+    this.#autoStart.delete(active.run)
+    this.#registry.delete(active)
+    active.stopTimer()
+    this.#release(active)
+  }
+
+  /** Ends the run's claim on its task, whose next turn is then the scheduler's to decide. */
+  #release(active: ActiveRun<P>): void {
+    const { run, task } = active
+    if (task === undefined) {
+      // A task that refused its first message has ended, and was never assigned to the run.
+      if (run.createdId !== undefined) this.#scheduler.runEnded(run.createdId, active)
+      return
+    }
+    if (this.#registry.runOf(task.id) !== active) return
+    this.#registry.unassign(task.id)
+    if (run.isTerminal) this.#registry.deadlines.clear(task)
+    this.#scheduler.runEnded(task.id, active)
+  }
+
+  #startTimer(active: ActiveRun<P>): void {
+    const { limits, clock } = this.#settings
+    if (!Number.isFinite(limits.runTimeoutMs)) return
+    active.stopTimer = clock.schedule(() => this.#failures.timeOut(active), limits.runTimeoutMs)
+  }
+
+  /** Fails a task at its deadline, also while it waits for the user or no run works on it. */
+  #endLate(task: TaskKey): void {
+    const { id: taskId, createdAt } = task
+    const active = this.#registry.runOf(taskId)
+    if (active?.task?.createdAt === createdAt) this.#failures.timeOut(active)
+    // The run's own change is not stored if its lease was lost before.
+    const { tasks, onError } = this.#settings
+    failLate(tasks, task).catch((error: unknown) => onError(error, { during: 'execute', taskId }))
+  }
+}
+
+/** Messages are JSON: their interface only lacks an index signature. */
+function asJson(message: Message): JsonValue {
+  return message as unknown as JsonValue
+}
+
+function toOffer<P extends Principal>(
+  { message, metadata = {}, tenant }: SendRequest,
+  { principal }: Caller<P>,
+): Omit<Offer<P>, 'owner'> {
+  return { message, text: textOf(message), metadata, tenant, principal }
+}
