@@ -1,5 +1,5 @@
 /** Tasks whose code begins with a step: clients see that they are worked on. */
-import type { StatusChanged, TaskStreamEvent } from 'a2a-tasks'
+import type { StatusChanged, TaskEvent } from 'a2a-tasks'
 import { A2AClient } from 'a2a-tasks/client'
 import { DurableTaskManager, memoryStore, type Commit } from 'a2a-tasks/durable'
 import { createRequestHandler, type Execute, type Run } from 'a2a-tasks/server'
@@ -98,7 +98,7 @@ async function pathOf(tasks: Tasks, id: string): Promise<string[]> {
   return events.filter((event): event is StatusChanged => event.type === 'status').map(({ to }) => to)
 }
 
-function typeOf(event: TaskStreamEvent): string {
+function typeOf(event: TaskEvent<string>): string {
   if (event.type === 'journal') return event.entry.kind
   return event.type === 'status' ? event.to : event.type
 }
