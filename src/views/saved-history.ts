@@ -3,12 +3,10 @@
  *
  * @module
  */
-import { invalidParams } from '../errors.js'
-import type { HistoryEntry, HistoryRecorded } from '../events.js'
-import { freezeDeep } from '../json.js'
-import type { JsonObject, JsonValue } from '../json-types.js'
-import type { TaskRecord } from '../task-record.js'
-import type { Artifact, DeepReadonly, TaskSnapshot } from '../task.js'
+import { invalidParams } from '../core/errors.js'
+import type { HistoryEntry, HistoryRecorded } from '../core/events.js'
+import type { JsonObject, JsonValue } from '../core/json-types.js'
+import type { Artifact, DeepReadonly } from '../core/task.js'
 import {
   readGeneration,
   readName,
@@ -17,7 +15,7 @@ import {
   requireMessage,
   requireObject,
   readElements,
-} from '../validate.js'
+} from '../core/validate.js'
 
 /** The saved history of the work on a task. */
 export interface SavedHistory {
@@ -34,20 +32,6 @@ export interface SavedHistory {
   }[]
   /** The id of the task that continues this dead letter. */
   readonly redriven?: string
-}
-
-/** The task with its history. */
-export function toSaved<S extends string>(record: TaskRecord<S>): TaskSnapshot<S> & SavedHistory {
-  const { history, rewritten, redriven } = record
-  const task = record.snapshot()
-  if (history.length === 0 && redriven === undefined) return task
-  const written = [...rewritten].map(([artifactId, before]) => ({ artifactId, before }))
-  return freezeDeep({
-    ...task,
-    ...(history.length > 0 && { recorded: [...history] }),
-    ...(written.length > 0 && { rewritten: written }),
-    ...(redriven !== undefined && { redriven }),
-  })
 }
 
 export interface ReadHistory {
