@@ -3,8 +3,8 @@ import { children } from 'a2a-tasks'
 import { A2AClient } from 'a2a-tasks/client'
 import type { Execute } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
-import { child, until } from './support/children.js'
-import { agent, MANAGERS, type Agent } from './support/managers.js'
+import { child, until } from '../server/history/support/children.js'
+import { agent, MANAGERS, type Agent } from '../server/history/support/managers.js'
 
 const LINEAGE = 'https://a2a-tasks.dev/extensions/lineage/v1'
 

@@ -2,9 +2,9 @@
 import { deadLetters } from 'a2a-tasks'
 import type { Execute } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
-import { begin, get, pass, replicas, settle } from '../durable/support/replicas.js'
-import { stateName } from '../spec/support/agent.js'
-import { agent, MANAGERS } from './support/managers.js'
+import { begin, get, pass, replicas, settle } from '../server/durable/support/replicas.js'
+import { stateName } from '../server/spec/support/agent.js'
+import { agent, MANAGERS } from '../server/history/support/managers.js'
 
 describe.each(MANAGERS)('over %s', (_, open) => {
   test('tasks that failed after all attempts are listed, page by page, and others are not', async () => {

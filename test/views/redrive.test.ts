@@ -10,10 +10,10 @@ import {
   restoreTasks,
 } from 'a2a-tasks'
 import type { Execute } from 'a2a-tasks/server'
-import { limitForks } from '../../../src/views/room.js'
+import { limitForks } from '../../src/views/room.js'
 import { describe, expect, test } from 'vitest'
-import { begin, cluster, pass, settle } from '../durable/support/replicas.js'
-import { agent, MANAGERS, textsOf } from './support/managers.js'
+import { begin, cluster, pass, settle } from '../server/durable/support/replicas.js'
+import { agent, MANAGERS, textsOf } from '../server/history/support/managers.js'
 
 /** Code whose service is down at first. */
 function flaky(): { readonly execute: Execute; readonly keys: string[]; readonly mend: () => void } {

@@ -12,8 +12,8 @@ import {
 } from 'a2a-tasks'
 import type { Execute, RequestHandlerOptions } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
-import { begin, pass, replicas, settle, textOf } from '../durable/support/replicas.js'
-import { agent, MANAGERS, textsOf, type Agent } from './support/managers.js'
+import { begin, pass, replicas, settle, textOf } from '../server/durable/support/replicas.js'
+import { agent, MANAGERS, textsOf, type Agent } from '../server/history/support/managers.js'
 
 async function codeOf(fork: Promise<Task>): Promise<string> {
   return await fork.then(

@@ -5,9 +5,9 @@ import type { Execute } from 'a2a-tasks/server'
 import type { SavedTask } from 'a2a-tasks'
 import { ManualClock } from 'a2a-tasks/testing'
 import { expect, test } from 'vitest'
-import { faultyStore, type Faults } from '../../support/faulty-store.js'
-import { agent, MANAGERS, textsOf, type Agent } from './support/managers.js'
-import { until } from './support/children.js'
+import { faultyStore, type Faults } from '../support/faulty-store.js'
+import { agent, MANAGERS, textsOf, type Agent } from '../server/history/support/managers.js'
+import { until } from '../server/history/support/children.js'
 
 const WRITES = ['create', 'putDocument', 'acquire']
 

@@ -2,7 +2,7 @@
 import { restoreTasks, saveTasks } from 'a2a-tasks'
 import type { SavedTask } from 'a2a-tasks'
 import { expect, test } from 'vitest'
-import { replicas } from './support/durable.js'
+import { replicas } from '../durable/support/durable.js'
 
 const CREATED = '2025-01-01T00:00:00.000Z'
 const INPUT = { a: 1, b: 2 }

@@ -5,11 +5,11 @@ import type { Execute, RequestHandlerOptions } from 'a2a-tasks/server'
 import { postgresStore } from 'a2a-tasks/stores/postgres'
 import type { ManualClock } from 'a2a-tasks/testing'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { child, until } from './support/children.js'
-import { agent, textsOf, type Agent, type Open } from './support/managers.js'
-import { textOf } from '../durable/support/replicas.js'
-import { databaseFile } from '../../stores/sqlite/support/sqlite.js'
-import { newSchema, sharedPglite } from '../../support/pglite.js'
+import { child, until } from '../server/history/support/children.js'
+import { agent, textsOf, type Agent, type Open } from '../server/history/support/managers.js'
+import { textOf } from '../server/durable/support/replicas.js'
+import { databaseFile } from '../stores/sqlite/support/sqlite.js'
+import { newSchema, sharedPglite } from '../support/pglite.js'
 
 type Options = Partial<Omit<RequestHandlerOptions, 'tasks' | 'execute' | 'clock'>>
 

@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { Task, TaskStreamEvent } from 'a2a-tasks'
 import { textOf, type DelegationAgent, type Execute } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
-import { agent, MANAGERS, textsOf, type Agent } from './support/managers.js'
+import { agent, MANAGERS, textsOf, type Agent } from '../server/history/support/managers.js'
 
 /** An agent without a network, and the ids of the messages that it received. */
 function airline(): { readonly client: DelegationAgent; readonly received: string[] } {
