@@ -1,6 +1,6 @@
 /** Saves every change of a TaskManager in order, and restores the tasks in a new process. */
 import assert from 'node:assert/strict'
-import { TaskManager, type TaskManagerOptions, type TaskSnapshot } from 'a2a-tasks'
+import { TaskManager, type TaskManagerOptions, type TaskSnapshot, restoreTasks } from 'a2a-tasks'
 
 interface Database {
   getAllTasks: () => Promise<TaskSnapshot[]>
@@ -24,7 +24,7 @@ class PersistentTaskManager extends TaskManager {
   }
 
   async load(db: Database): Promise<this> {
-    this.restore(await db.getAllTasks())
+    restoreTasks(this, await db.getAllTasks())
     // The worker of these tasks ended with its process.
     for (const { id } of this.listTasks({ state: 'working' })) {
       this.updateTask(id, { state: 'failed', message: 'The process ended' })

@@ -1,6 +1,6 @@
 /** A task that went wrong continues from an earlier point, with another answer, and with another result of a step. */
 import assert from 'node:assert/strict'
-import { TaskManager } from 'a2a-tasks'
+import { TaskManager, fork } from 'a2a-tasks'
 import { SendMessageResponseSchema } from 'a2a-tasks/schemas'
 import { createRequestHandler, textOf } from 'a2a-tasks/server'
 
@@ -50,11 +50,11 @@ assert.equal(await resultOf(id), 'failed')
 for (const { generation, entry } of tasks.journal(id)) console.log(generation, entry)
 
 // What if the user had said Oslo? The step before the question does not run again.
-const oslo = await tasks.fork(id, { answers: { 'input-required#1': 'Oslo' } })
+const oslo = await fork(tasks, id, { answers: { 'input-required#1': 'Oslo' } })
 assert.equal(await resultOf(oslo.id), '3 days in Oslo for 150')
 
 // What if Rome were cheap? No step runs again.
-const cheap = await tasks.fork(id, { steps: { 'price#1': 400 } })
+const cheap = await fork(tasks, id, { steps: { 'price#1': 400 } })
 assert.equal(await resultOf(cheap.id), '3 days in Rome for 400')
 
 assert.deepEqual(done, ['free days', 'price of Rome', 'Error: Rome is too expensive', 'price of Oslo'])

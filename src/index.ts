@@ -17,15 +17,23 @@ export type {
   TaskUpdate,
 } from './core/params.js'
 export type { OwnerFilter, TaskFilter, TaskPage, TaskQuery } from './core/queries.js'
-export type { ChildDelegation, ChildTask, TaskChildren } from './core/lineage/children.js'
 export type { Lineage, LineageSource } from './core/lineage/mark.js'
-export type { DeadLetterQuery, Redriven, RedriveQuery, RedriveReport } from './core/history/dead-letters.js'
-export type { ForkAnswer, ForkOptions } from './core/history/fork.js'
-export type { FeedEntry, FeedFilter, FeedOptions, TaskFeed } from './core/feed/types.js'
-export type { SavedTask } from './core/restore.js'
-export type { SavedJournal } from './core/saved/saved-journal.js'
 export type { SubscribeOptions, TaskSubscription } from './core/subscription.js'
 export type { WaitOptions, WaitUntil } from './core/wait.js'
+
+export { fork } from './views/fork.js'
+export type { ForkAnswer, ForkOptions } from './views/fork.js'
+export { redrive } from './views/redrive.js'
+export { deadLetters, redriveAll } from './views/dead-letters.js'
+export type { DeadLetterQuery, Redriven, RedriveQuery, RedriveReport } from './views/dead-letters.js'
+export { children } from './views/children.js'
+export type { ChildDelegation, ChildTask, TaskChildren } from './views/children.js'
+export { feed } from './views/feed.js'
+export type { FeedEntry, FeedFilter, FeedOptions, TaskFeed } from './views/feed.js'
+export { saveTasks } from './views/save.js'
+export { restoreTasks } from './views/restore.js'
+export type { SavedTask } from './views/restore.js'
+export type { SavedJournal } from './views/saved-journal.js'
 
 export {
   A2A_LIFECYCLE,

@@ -2,7 +2,7 @@
  * An agent on Cloudflare Workers. Its tasks live in a Durable Object, which saves each of them in its storage and loads
  * them again after an eviction or a deployment.
  */
-import { TaskManager, type TaskSnapshot } from 'a2a-tasks'
+import { TaskManager, type TaskSnapshot, restoreTasks } from 'a2a-tasks'
 import { createRequestHandler, textOf, type RequestHandler } from 'a2a-tasks/server'
 
 /** The used part of the types of Workers. In your project, `wrangler types` writes all of them. */
@@ -52,7 +52,7 @@ export class Agent {
     const remove = ({ id }: TaskSnapshot): void => void storage.delete(`task:${id}`)
     const saved = await storage.list({ prefix: 'task:' })
     // `save` wrote them.
-    tasks.restore([...saved.values()] as TaskSnapshot[])
+    restoreTasks(tasks, [...saved.values()] as TaskSnapshot[])
     tasks.on('task:created', save)
     tasks.on('task:updated', save)
     tasks.on('task:expired', remove)

@@ -9,13 +9,12 @@
 import type { TaskKey, Task, TaskSnapshot } from './task.js'
 import type { JsonValue, ReadonlyJson } from './json-types.js'
 import type { ListenerOf } from './emitter.js'
-import type { FeedOptions, TaskFeed } from './feed/types.js'
 import type { ArtifactChanged, JournalEntry, JournalRecorded, MessageAdded } from './events.js'
 import type { TaskEvent, TaskEvents, TaskStreamEvent } from './events.js'
 import type { Lifecycle, TaskState } from './lifecycle.js'
 import type { AppendArtifactOptions, ArtifactInput, CancelOptions, ChangeOptions } from './params.js'
 import type { CreateTaskParams, JournalChange, MessageInput, TaskUpdate } from './params.js'
-import type { OwnerFilter, RequireRoom, TaskFilter, TaskPage, TaskQuery } from './queries.js'
+import type { OwnerFilter, TaskFilter, TaskPage, TaskQuery } from './queries.js'
 import type { UnfinishedTasks } from './saved/unfinished.js'
 import type { SubscribeOptions, TaskSubscription } from './subscription.js'
 import type { TraceHeaders } from '../runtime/trace-headers.js'
@@ -56,12 +55,8 @@ export interface TaskReader<S extends string = TaskState> {
   ): MaybePromise<TaskStreamEvent<S>[]>
   /** The events after a cursor without gap or repetition, or a snapshot and the events after it. */
   subscribe(taskId: string, options?: SubscribeOptions): TaskSubscription<S>
-  /** The events of all tasks in one order. Your own managers need not have it. Throws a `TypeError` where it is not kept. */
-  feed?(options?: FeedOptions): TaskFeed<S>
   /** Resolves with a copy of the task once it meets `until` (default: its end), and in any case when it has ended. */
   waitFor(taskId: string, options?: WaitOptions<S>): Promise<Task<S>>
-  /** Asks for room before each fork. Your own managers need not have it. Returns a function that ends this. */
-  limitForks?(requireRoom: RequireRoom): () => void
   /** A signal that aborts when work on the task is no longer wanted. Its reason is an `A2AError`. */
   signalOf(taskId: string): MaybePromise<AbortSignal>
 

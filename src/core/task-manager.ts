@@ -6,25 +6,22 @@
 import { GIVE_UP, toAppend, toCancel, toCreate, toJournal, toMessage, toSignal } from './commands.js'
 import { toUpdate, type TaskCommand } from './commands.js'
 import { decide, requireEnded } from './decide.js'
+import { TaskEmitter } from './emitter.js'
 import { invalidParams } from './errors.js'
 import type { ArtifactChanged, JournalEntry, JournalRecorded, MessageAdded } from './events.js'
 import type { NewLog, TaskEvent, TaskStreamEvent } from './events.js'
 import { copyTask, createdEvent, receivedEntry } from './evolve.js'
 import type { ReadonlyJson } from './json-types.js'
 import { LocalFeed } from './feed/local-feed.js'
-import type { FeedSource } from './feed/types.js'
 import { freezeDeep, type Size } from './json.js'
 import { canTransition, isTerminal, type Lifecycle, type TaskState } from './lifecycle.js'
-import type { ChildTask } from './lineage/children.js'
-import { TaskViews, type Forks } from './lineage/task-views.js'
 import type { LocalTasks } from './managers.js'
 import { toSettings, type Settings, type TaskManagerOptions } from './options.js'
 import type { AppendArtifactOptions, ArtifactInput, CancelOptions, ChangeOptions } from './params.js'
 import type { CreateTaskParams, JournalChange, MessageInput, TaskUpdate } from './params.js'
 import { isOwnedBy, toFilter, toPageQuery } from './queries.js'
 import type { OwnerFilter, TaskFilter, TaskPage, TaskQuery } from './queries.js'
-import { toRecords, type SavedTask } from './restore.js'
-import { toSaved, type SavedJournal } from './saved/saved-journal.js'
+import { givePort, type AddedTask } from './port.js'
 import { UnfinishedTurns, type UnfinishedTasks } from './saved/unfinished.js'
 import { Retention } from './retention.js'
 import { entriesAfter, subscribeTo, type SubscribeOptions, type TaskSubscription } from './subscription.js'
@@ -32,7 +29,7 @@ import { costOfNew } from './sizes.js'
 import { recordOf, type TaskRecord } from './task-record.js'
 import { TaskTable } from './task-table.js'
 import type { Task, TaskSnapshot } from './task.js'
-import { Timeline } from './timeline.js'
+import { Timeline, type Instant } from './timeline.js'
 import { waitFor, type WaitOptions, rejectWatchers, signalOf, notifyWatchers } from './wait.js'
 
 /**
@@ -50,7 +47,7 @@ import { waitFor, type WaitOptions, rejectWatchers, signalOf, notifyWatchers } f
  * tasks.updateTask(task.id, { state: 'working', message: 'Reading' })
  * tasks.patchTask(task.id, { state: 'completed', output: { summary: '…' } })
  */
-export class TaskManager<S extends string = TaskState> extends TaskViews<S> implements LocalTasks<S> {
+export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> implements LocalTasks<S> {
   readonly #settings: Settings<S>
   readonly #table: TaskTable<S>
   readonly #timeline: Timeline
@@ -58,24 +55,31 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
   readonly #unfinished = new UnfinishedTurns<S>((taskId) => this.#table.recordOf(taskId))
   /** Turns of restored tasks and of forks, for request handlers. */
   readonly unfinished: UnfinishedTasks = this.#unfinished
-  protected readonly feedSource: FeedSource<S> | undefined
   /** The states of this manager's tasks, and the transitions between them. */
   readonly lifecycle: Lifecycle<S>
+  /** The age in ms at which a task that has not ended fails. `Infinity` for none. */
+  readonly taskTimeoutMs: number
   readonly #isTerminal = (state: S): boolean => isTerminal(state, this.lifecycle)
 
   constructor(options?: TaskManagerOptions<S> | null) {
-    super(options)
+    super()
     this.#settings = toSettings(options ?? {})
     this.lifecycle = this.#settings.lifecycle
+    this.taskTimeoutMs = this.#settings.taskTimeoutMs
     this.#timeline = new Timeline(this.#settings.clock)
     const feed = this.#settings.feedSize > 0 ? new LocalFeed(this.#settings) : undefined
-    this.feedSource = feed
     this.#table = new TaskTable(this.lifecycle, feed)
     this.#retention = new Retention(this.#table, this.#timeline, this.#settings, {
       expire: (record) => this.#expire(record),
       evict: (record) => this.#evict(record),
       timeOut: (record) => this.#timeOut(record),
       pruned: () => this.deliver(),
+    })
+    givePort<S>(this, {
+      ...{ settings: this.#settings, limits: new Set(), feed, table: this.#table },
+      now: () => this.#timeline.now(),
+      add: (added) => this.#addFork(added),
+      restore: (records, now) => this.#restore(records, now),
     })
   }
 
@@ -273,34 +277,6 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
     }
   }
 
-  /** All tasks with their journals, oldest first, frozen: plain JSON, ready to be saved. */
-  snapshot(): (TaskSnapshot<S> & SavedJournal)[] {
-    return [...this.#table].map(toSaved)
-  }
-
-  /**
-   * Adds saved tasks atomically, without events. A request handler that is created afterwards continues their unfinished
-   * turns, as far as these have recorded something. Their logs start empty: subscribing from an earlier cursor yields a
-   * `resync`. An earlier cursor is valid only if its event was part of the saved task; if saves can lag behind,
-   * subscribe without a cursor.
-   *
-   * @throws {A2AError} `INVALID_PARAMS` with the path of the invalid value, or of an id that is in use; `TASK_LIMIT_REACHED`.
-   */
-  restore(tasks: Iterable<SavedTask<S>>): void {
-    try {
-      const now = this.#timeline.now()
-      const records = toRecords(tasks, this.#settings, now)
-      this.#retention.prune(now)
-      for (const [index, { task }] of records.entries()) this.#requireUnused(task.id, `tasks[${index}].id`)
-      this.#retention.requireRoom(records)
-      for (const record of records) this.#retention.watch(record)
-      this.#table.restore(records)
-      this.#unfinished.add(records)
-    } finally {
-      this.deliver()
-    }
-  }
-
   /** Removes all tasks, listeners and timers. Signals abort, and who waits for an end is rejected with `MANAGER_DESTROYED`. */
   destroy(): void {
     const records = [...this.#table]
@@ -312,18 +288,7 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
     this.deliver()
   }
 
-  protected async loadForks(): Promise<Forks<S>> {
-    const { LocalForks } = await import('./history/local-forks.js')
-    const host = { add: this.#add, deliver: () => this.deliver() }
-    return new LocalForks(this.#settings, this.#table, this.#unfinished, host)
-  }
-
-  protected async childTasks(parentId: string): Promise<ChildTask<S>[]> {
-    const { childrenAmong } = await import('./lineage/children.js')
-    return childrenAmong(this.#table, parentId)
-  }
-
-  readonly #add = (log: (timestamp: string) => NewLog<S>, cost?: number): TaskRecord<S> => {
+  #add(log: (timestamp: string) => NewLog<S>, cost?: number): TaskRecord<S> {
     const now = this.#timeline.now()
     const events = log(now.iso)
     const [{ taskId, owner }] = events
@@ -336,6 +301,30 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
     for (const event of events) this.notify('task:event', () => freezeDeep(event))
     this.notify('task:created', () => record.snapshot())
     return record
+  }
+
+  #addFork({ id, log, isWorking }: AddedTask<S>): Task<S> {
+    let copy: Task<S>
+    try {
+      copy = copyTask(this.#add(log).task)
+    } finally {
+      this.deliver()
+    }
+    if (isWorking) this.#unfinished.begin(id)
+    return copy
+  }
+
+  #restore(records: readonly TaskRecord<S>[], now: Instant): void {
+    try {
+      this.#retention.prune(now)
+      for (const [index, { task }] of records.entries()) this.#requireUnused(task.id, `tasks[${index}].id`)
+      this.#retention.requireRoom(records)
+      for (const record of records) this.#retention.watch(record)
+      this.#table.restore(records)
+      this.#unfinished.add(records)
+    } finally {
+      this.deliver()
+    }
   }
 
   #requireUnused(id: string, path: string): void {

@@ -28,6 +28,13 @@ export interface Watchers<S extends string> {
   readonly wakers: Set<() => void>
 }
 
+/** The task that continues a dead letter. */
+export interface RedriveClaim {
+  readonly taskId: string
+  /** Whether the task is known to be stored. Until then, the dead letter stays in the list. */
+  readonly isMade?: boolean
+}
+
 /** A position in a {@link Chain}. */
 export interface Link<S extends string> {
   readonly record: TaskRecord<S>
@@ -184,8 +191,8 @@ export class TaskRecord<S extends string> {
    * Why work on the task is no longer needed: the reason of its removal or, once it has ended, of its aborted signal.
    */
   endReason: EndReason | undefined
-  /** The id of the task that continues this dead letter, in memory. */
-  redriven: string | undefined
+  /** The task that continues this dead letter, in memory. */
+  redriven: RedriveClaim | undefined
   /** Signal, waiters and subscribers. Most tasks never have any. */
   watchers: Watchers<S> | undefined
 

@@ -8,9 +8,8 @@ import type { RemovalCode } from '../core/errors.js'
 import type { ArtifactChanged, JournalRecorded, MessageAdded } from '../core/events.js'
 import type { TaskEvent, TaskStreamEvent } from '../core/events.js'
 import { copyTask } from '../core/evolve.js'
-import { childrenIn, type ChildTask } from '../core/lineage/children.js'
+import { TaskEmitter } from '../core/emitter.js'
 import type { FeedSource } from '../core/feed/types.js'
-import { TaskViews, type Forks } from '../core/lineage/task-views.js'
 import { readParams } from '../core/validate.js'
 import { freezeDeep } from '../core/json.js'
 import { canTransition, isTerminal, type Lifecycle, type TaskState } from '../core/lifecycle.js'
@@ -20,7 +19,7 @@ import type { AppendArtifactOptions, ArtifactInput, CancelOptions, ChangeOptions
 import type { CreateTaskParams, MessageInput, TaskUpdate } from '../core/params.js'
 import { isOwnedBy } from '../core/queries.js'
 import type { OwnerFilter, TaskFilter, TaskPage, TaskQuery } from '../core/queries.js'
-import type { SavedTask } from '../core/restore.js'
+import { givePort } from '../core/port.js'
 import type { SubscribeOptions, TaskSubscription } from '../core/subscription.js'
 import type { TaskRecord } from '../core/task-record.js'
 import type { Task, TaskSnapshot } from '../core/task.js'
@@ -32,8 +31,9 @@ import { LogReader } from './cache/log-reader.js'
 import { sharedFeed } from './feed/shared-feed.js'
 import { durableContext, type DurableContext } from './context.js'
 import { createTask } from './create-task.js'
-import { StoredForks } from './forks.js'
-import { journalOf, restoreTasks, savedTasks, type Saved } from './journals.js'
+import { addFork } from './forks.js'
+import { journalOf } from './journals.js'
+import { restoreRecords } from './restore.js'
 import { LeaseHolder } from './leases/lease-holder.js'
 import { PARKED } from './leases/lease-note.js'
 import { Maintenance } from './maintenance.js'
@@ -59,23 +59,28 @@ import { waitForStored } from './wait.js'
  * const tasks = new DurableTaskManager({ store })
  * const task = await tasks.createTask({ skill: 'summarize', input: { url: 'https://example.com' } })
  */
-export class DurableTaskManager<S extends string = TaskState> extends TaskViews<S> implements SharedTasks<S> {
+export class DurableTaskManager<S extends string = TaskState>
+  extends TaskEmitter<S>
+  implements SharedTasks<S>
+{
   /** Documents beside the tasks, such as the webhooks of a server and the progress of their deliveries. */
   readonly documents: TaskDocuments
   /** The states and the transitions between them. */
   readonly lifecycle: Lifecycle<S>
-  protected readonly feedSource: FeedSource<S> | undefined
+  /** The age in ms at which a task that has not ended fails. `Infinity` for none. */
+  readonly taskTimeoutMs: number
+  readonly #feed: FeedSource<S> | undefined
   readonly #context: DurableContext<S>
   readonly #maintenance: Maintenance<S>
-  readonly #forks: Forks<S>
   readonly #holders = new Set<LeaseHolder<S>>()
 
   constructor(options: DurableTaskManagerOptions<S>) {
-    super(options)
+    super()
     this.#context = durableContext(options)
     const { settings, storeClient, cache, proposals } = this.#context
     this.lifecycle = settings.lifecycle
-    this.feedSource = sharedFeed(this.#context)
+    this.taskTimeoutMs = settings.taskTimeoutMs
+    this.#feed = sharedFeed(this.#context)
     cache.on('stored', (...args) => proposals.announce(args[0], args[2].by, () => this.#onStored(...args)))
     cache.on('changed', (cached, events) => this.#onChanged(cached, events))
     cache.on('gone', (cached, reason) => this.#onGone(cached, reason))
@@ -87,7 +92,13 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskViews<
         this.deliver()
       },
     })
-    this.#forks = new StoredForks(this.#context, this.documents, () => this.#maintenance.recoverSoon())
+    const recoverSoon = (): void => this.#maintenance.recoverSoon()
+    givePort<S>(this, {
+      ...{ settings, limits: new Set(), feed: this.#feed },
+      now: () => this.#context.timeline.now(),
+      add: (added) => addFork(this.#context, added, recoverSoon),
+      restore: (records) => restoreRecords(this.#context, records, recoverSoon),
+    })
   }
 
   /**
@@ -280,22 +291,6 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskViews<
     return await this.#maintenance.prune()
   }
 
-  /** All tasks, oldest first, frozen, those in a turn or failed with journals: plain JSON, for {@link restore}. */
-  async snapshot(): Promise<Saved<S>[]> {
-    return await savedTasks(this.#context)
-  }
-
-  /**
-   * Stores saved tasks one after the other, without events: an older cursor gets a `resync`. All are checked before the first
-   * is stored. After a failure, call it again: those that it has stored stay, and are completed. When a task with other content
-   * has an id, those before it stay stored. Unfinished turns continue in any process.
-   *
-   * @throws {A2AError} `INVALID_PARAMS` with the path of the invalid value, or of the id that is in use.
-   */
-  async restore(tasks: Iterable<SavedTask<S>>): Promise<void> {
-    await restoreTasks(this.#context, tasks, () => this.#maintenance.recoverSoon())
-  }
-
   /**
    * Lets this process work on tasks under leases, as `createRequestHandler` does. While it holds and renews a lease, no other
    * process works on the task. The option `recover` decides what happens to the task when the process dies.
@@ -329,7 +324,7 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskViews<
    */
   async destroy(): Promise<void> {
     const { cache, watcher, storeClient, timeline } = this.#context
-    this.feedSource?.close()
+    this.#feed?.close()
     storeClient.close()
     await this.#maintenance.close()
     await Promise.all([...this.#holders].map((holder) => holder.close(true)))
@@ -343,14 +338,6 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskViews<
     this.removeAllListeners()
     this.deliver()
     timeline.clear()
-  }
-
-  protected loadForks(): Promise<Forks<S>> {
-    return Promise.resolve(this.#forks)
-  }
-
-  protected async childTasks(parentId: string): Promise<ChildTask<S>[]> {
-    return await childrenIn(this, parentId)
   }
 
   #held(all: readonly CachedTask<S>[]): CachedTask<S>[] {

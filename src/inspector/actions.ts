@@ -3,11 +3,12 @@
  *
  * @module
  */
+import { canFork } from '../views/fork.js'
 import { ACTIONS, readActions, type InspectorAction } from './access.js'
 
 /** What decides about them, of the options. */
 interface Given {
-  readonly tasks?: { readonly fork?: unknown; readonly redrive?: unknown; readonly deleteTask?: unknown }
+  readonly tasks?: { readonly deleteTask?: unknown }
   readonly client?: object
   readonly handler?: { readonly push?: unknown }
   readonly push?: object
@@ -21,14 +22,18 @@ const NEEDS: Readonly<Record<InspectorAction, readonly [need: string, isMet: (gi
   answer: ['"handler" beside "tasks"', canSend],
   cancel: ['"tasks" or "client"', () => true],
   redeliver: ['"push", or a "handler" with webhooks', hasPush],
-  fork: ['"tasks" with fork()', ({ tasks }) => tasks?.fork !== undefined],
-  redrive: ['"tasks" with redrive()', ({ tasks }) => tasks?.redrive !== undefined],
+  fork: ['a TaskManager or a DurableTaskManager as "tasks"', hasForks],
+  redrive: ['a TaskManager or a DurableTaskManager as "tasks"', hasForks],
   delete: ['"tasks" with deleteTask()', ({ tasks }) => tasks?.deleteTask !== undefined],
   maintain: ['"gateway"', ({ gateway }) => gateway !== undefined],
 }
 
 function canSend({ client, handler }: Given): boolean {
   return client !== undefined || handler !== undefined
+}
+
+function hasForks({ tasks }: Given): boolean {
+  return tasks !== undefined && canFork(tasks)
 }
 
 function hasPush({ push, handler }: Given): boolean {

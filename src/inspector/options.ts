@@ -5,15 +5,11 @@
  */
 import type { A2AClient } from '../client/a2a-client.js'
 import type { JournalRecorded, TaskEvent } from '../core/events.js'
-import type { FeedOptions, TaskFeed } from '../core/feed/types.js'
-import type { DeadLetterQuery } from '../core/history/dead-letters.js'
-import type { ForkOptions } from '../core/history/fork.js'
 import type { Lifecycle } from '../core/lifecycle.js'
-import type { TaskChildren } from '../core/lineage/children.js'
-import type { MaybePromise } from '../core/managers.js'
+import type { MaybePromise, TaskDocuments } from '../core/managers.js'
 import type { OwnerFilter, TaskFilter, TaskPage, TaskQuery } from '../core/queries.js'
 import type { SubscribeOptions, TaskSubscription } from '../core/subscription.js'
-import type { TaskSnapshot } from '../core/task.js'
+import type { Task, TaskSnapshot } from '../core/task.js'
 import type { TaskStreamEvent } from '../core/events.js'
 import { systemClock, type Clock } from '../runtime/clock.js'
 import {
@@ -41,6 +37,7 @@ export interface InspectedTasks {
   readonly taskTimeoutMs?: number
   pageTasks(query?: TaskQuery<string> | null): MaybePromise<TaskPage<string>>
   countTasks(filter?: TaskFilter<string> | null): MaybePromise<number>
+  getTask(taskId: string): MaybePromise<Task<string> | null>
   peekTask(taskId: string, filter?: OwnerFilter): MaybePromise<TaskSnapshot<string> | null>
   events(
     taskId: string,
@@ -51,12 +48,9 @@ export interface InspectedTasks {
   on(event: 'task:event', listener: (event: TaskEvent<string>) => void): unknown
   off(event: 'task:event', listener: (event: TaskEvent<string>) => void): unknown
   journal?(taskId: string): MaybePromise<JournalRecorded[]>
-  children?(taskId: string): MaybePromise<TaskChildren>
-  feed?(options?: FeedOptions): TaskFeed<string>
-  fork?(taskId: string, options?: ForkOptions): Promise<{ readonly id: string }>
-  redrive?(taskId: string): Promise<{ readonly id: string }>
-  deadLetters?(query?: DeadLetterQuery): MaybePromise<TaskPage<string>>
   deleteTask?(taskId: string): MaybePromise<unknown>
+  /** Over a store only. */
+  readonly documents?: TaskDocuments
 }
 
 /** What an inspector uses of a request handler: its card, and its operations. */

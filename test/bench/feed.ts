@@ -4,6 +4,7 @@
  * The stores are those of the other rows, each on a server or its own file, with its disk. The reader has a manager and a
  * client of its own, in the same process as the writer.
  */
+import { feed as feedOf } from 'a2a-tasks'
 import type { DurableTaskManager } from 'a2a-tasks/durable'
 import type { TaskFeed, TaskManager } from 'a2a-tasks'
 import type { Build } from './build.js'
@@ -63,7 +64,7 @@ function followed(writer: Manager, reader: Manager): Variant {
     run: async () => {
       // Timers of polls do not keep the process alive.
       const letGo = keepAlive()
-      const feed = reader.feed()
+      const feed = feedOf(reader)
       await feed.next()
       await Promise.all([read(feed, EVENTS), write(writer)])
       await feed.return()

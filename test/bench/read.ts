@@ -1,6 +1,7 @@
 /**
  * Reading one task, in random order over all that are stored.
  */
+import { saveTasks } from 'a2a-tasks'
 import type { TaskManager } from 'a2a-tasks'
 import type { Library } from './build.js'
 import { compare, type Variant } from './harness.js'
@@ -66,7 +67,7 @@ async function getAgainstFloor(library: Library, size: number): Promise<Row[]> {
 
 async function peekAgainstMap(library: Library, size: number): Promise<Row[]> {
   const { manager, ids } = fill(library, size)
-  const tasks = new Map(manager.snapshot().map((task) => [task.id, task]))
+  const tasks = new Map(saveTasks(manager).map((task) => [task.id, task]))
   const times = await compare(
     reader(ids, 20_000, (id) => manager.peekTask(id)?.generation ?? 0),
     reader(ids, 20_000, (id) => tasks.get(id)?.generation ?? 0),

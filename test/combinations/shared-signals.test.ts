@@ -2,7 +2,7 @@
  * One signal for many calls, as a server passes that of a request or of its shutdown: each function that takes a signal
  * keeps at most one listener on it, and none after its call. The set-up of the tests fails on `MaxListenersExceededWarning`.
  */
-import { TaskManager } from 'a2a-tasks'
+import { TaskManager, feed } from 'a2a-tasks'
 import { A2AClient, fetchAgentCard, invokeRemoteAgent, RemoteAgent } from 'a2a-tasks/client'
 import { DurableTaskManager, memoryStore } from 'a2a-tasks/durable'
 import { a2a, A2AGateway, AgentRegistry } from 'a2a-tasks/gateway'
@@ -115,7 +115,7 @@ for (const [name, open] of Object.entries(MANAGERS)) {
   const over = (begin: Parameters<typeof ofManager>[1]): Promise<Call> => ofManager(open(), begin)
   FUNCTIONS[`${name}.waitFor`] = () => over((tasks, id, signal) => tasks.waitFor(id, { signal }))
   FUNCTIONS[`${name}.subscribe`] = () => over((tasks, id, signal) => read(tasks.subscribe(id, { signal })))
-  FUNCTIONS[`${name}.feed`] = () => over((tasks, _, signal) => read(tasks.feed({ signal })))
+  FUNCTIONS[`${name}.feed`] = () => over((tasks, _, signal) => read(feed(tasks, { signal })))
 }
 
 describe.each(Object.entries(FUNCTIONS))('%s', (_, make) => {

@@ -1,5 +1,5 @@
 /** `deleteTask` of both managers. Its rules over every store are in test/combinations. */
-import { A2AError, TaskManager } from 'a2a-tasks'
+import { A2AError, TaskManager, feed as feedOf } from 'a2a-tasks'
 import { DurableTaskManager, memoryStore } from 'a2a-tasks/durable'
 import { describe, expect, it, onTestFinished } from 'vitest'
 
@@ -24,7 +24,7 @@ describe.each(Object.entries(MANAGERS))('deleteTask of a %s', (_, create) => {
 
   it('removes a task that has ended, tells listeners and the feed, and frees its id', async () => {
     const tasks = manager()
-    const feed = tasks.feed()
+    const feed = feedOf(tasks)
     await feed.next()
     await tasks.createTask({ id: 'a', skill: 's' })
     const gone: string[] = []

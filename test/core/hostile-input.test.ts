@@ -1,6 +1,6 @@
 import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
-import { A2AError, TaskManager } from 'a2a-tasks'
+import { A2AError, TaskManager, saveTasks, restoreTasks } from 'a2a-tasks'
 import { setup, thrown, walk } from '../support/manager.js'
 
 class Secret {
@@ -67,7 +67,7 @@ describe('what is not JSON', () => {
 
   test.each(HOSTILE)('%s is refused everywhere else', (_, value) => {
     const { tasks, id } = setup()
-    const before = JSON.stringify(tasks.snapshot())
+    const before = JSON.stringify(saveTasks(tasks))
     const bad = value as object
     for (const run of [
       () => tasks.createTask({ skill: 'test', metadata: { bad } }),
@@ -77,12 +77,12 @@ describe('what is not JSON', () => {
       () => tasks.addMessage(id, { role: 'agent', parts: [{ data: bad }] }),
       () => tasks.appendArtifact(id, { artifactId: 'a', parts: [{ data: bad }] }),
       () =>
-        tasks.restore([
+        restoreTasks(tasks, [
           { id: 'x', skill: 'x', state: 'working', input: bad as never, createdAt: '2026-01-01' },
         ]),
     ]) {
       expect(A2AError.is(thrown(run), 'INVALID_PARAMS')).toBe(true)
-      expect(JSON.stringify(tasks.snapshot())).toBe(before)
+      expect(JSON.stringify(saveTasks(tasks))).toBe(before)
     }
   })
 
@@ -254,9 +254,9 @@ describe('size', () => {
     const text = 'x'.repeat(30)
     const message = { role: 'user' as const, parts: [{ text }], messageId: 'm' }
     const refused = (run: () => unknown, limit: string): void => {
-      const before = JSON.stringify(tasks.snapshot())
+      const before = JSON.stringify(saveTasks(tasks))
       expect(thrown(run)).toMatchObject({ code: 'LIMIT_EXCEEDED', data: { limit } })
-      expect(JSON.stringify(tasks.snapshot())).toBe(before)
+      expect(JSON.stringify(saveTasks(tasks))).toBe(before)
     }
     refused(() => tasks.updateTask(id, { output: text }), 'maxOutputSize')
     refused(() => tasks.updateTask(id, { artifacts: [{ text }, { text }] }), 'maxArtifactsSize')

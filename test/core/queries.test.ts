@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { defineLifecycle, TaskManager, type TaskQuery } from 'a2a-tasks'
+import { defineLifecycle, TaskManager, type TaskQuery, restoreTasks, saveTasks } from 'a2a-tasks'
 import { setup, thrown, walk } from '../support/manager.js'
 
 /** Ten tasks, each a millisecond younger than the last: odd ones of ada, even ones of bob; every third is working. */
@@ -113,7 +113,7 @@ describe('countTasks', () => {
     expect(tasks.listTasks({ updatedSince }).map(({ id }) => id)).toEqual(['t2', 't9', 't10'])
     // Restored tasks are in the order of their restoration, whenever they have changed.
     const other = new TaskManager()
-    other.restore(tasks.snapshot())
+    restoreTasks(other, saveTasks(tasks))
     expect(other.countTasks({ updatedSince })).toBe(3)
     expect(other.countTasks({ updatedSince, owner: 'bob' })).toBe(2)
     expect(thrown(() => tasks.countTasks({ updatedSince: 'yesterday' }))).toMatchObject({

@@ -11,6 +11,7 @@ import {
   type TaskManagerOptions,
   type TaskSnapshot,
   type TaskUpdate,
+  restoreTasks,
 } from 'a2a-tasks'
 
 beforeEach(() => {
@@ -147,7 +148,7 @@ describe('the persistence example', () => {
     }
 
     async #loadFromDB(): Promise<void> {
-      this.restore(await this.#db.getAllTasks())
+      restoreTasks(this, await this.#db.getAllTasks())
     }
 
     async #saveTask(task: TaskSnapshot): Promise<void> {

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, test, vi } from 'vitest'
-import { defineLifecycle, TaskManager, type TaskManagerOptions } from 'a2a-tasks'
+import { defineLifecycle, TaskManager, type TaskManagerOptions, saveTasks, restoreTasks } from 'a2a-tasks'
 import { setup, thrown, walk } from '../support/manager.js'
 
 setFlagsFromString('--expose-gc')
@@ -96,9 +96,9 @@ describe('maxTotalBytes', () => {
   test('refuses to restore too much, as a whole', () => {
     const { tasks } = setup()
     for (let i = 0; i < 3; i++) done(tasks)
-    const saved = tasks.snapshot()
+    const saved = saveTasks(tasks)
     const small = managerFor(2)
-    expect(thrown(() => small.restore(saved))).toMatchObject({ code: 'TASK_LIMIT_REACHED' })
+    expect(thrown(() => restoreTasks(small, saved))).toMatchObject({ code: 'TASK_LIMIT_REACHED' })
     expect(small.size()).toBe(0)
   })
 

@@ -1,4 +1,5 @@
 /** The durable manager's own behaviour: options, listing, cache, restore and close. */
+import { saveTasks, restoreTasks } from 'a2a-tasks'
 import { spawnSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
 import { DurableTaskManager, memoryStore } from 'a2a-tasks/durable'
@@ -145,7 +146,7 @@ describe('listing', () => {
       },
     })
     const { a: b } = replicas(1, { store: changing }, clock)
-    const listed = await b.snapshot()
+    const listed = await saveTasks(b)
     expect(listed.map(({ id }) => id)).toEqual(Array.from({ length: 1_100 }, (_, index) => `${index}`))
     expect(listed[3]?.state).toBe('working')
     expect(Object.isFrozen(listed[3]?.history)).toBe(true)
@@ -156,22 +157,24 @@ test('restores saved tasks: checks all, then stores each', async () => {
   const { a, b } = replicas(2)
   await a.createTask({ skill: 'one', id: 'x' })
   await a.updateTask('x', { state: 'working', output: { deep: [1] } })
-  const saved = await a.snapshot()
+  const saved = await saveTasks(a)
   const { a: other, store: elsewhere } = replicas(1)
   const events: unknown[] = []
   other.on('task:event', (event) => events.push(event))
-  await other.restore(saved)
-  expect(await other.snapshot()).toEqual(saved)
+  await restoreTasks(other, saved)
+  expect(await saveTasks(other)).toEqual(saved)
   expect([events, await logOf(elsewhere, 'x')]).toEqual([[], []])
   expect((await other.updateTask('x', { state: 'completed' })).generation).toBe(
     (saved[0]?.generation ?? 0) + 1,
   )
   const fresh = { id: 'y', skill: 's', state: 'submitted', createdAt: '2025-01-01' } as const
-  expect(await rejection(b.restore([fresh, { ...fresh, id: 'z', state: 'baking' as never }]))).toMatchObject({
+  expect(
+    await rejection(restoreTasks(b, [fresh, { ...fresh, id: 'z', state: 'baking' as never }])),
+  ).toMatchObject({
     data: { path: 'tasks[1].state' },
   })
   expect(await b.getTask('y')).toBeNull()
-  expect(await rejection(b.restore([fresh, ...saved]))).toMatchObject({ data: { path: 'tasks[1].id' } })
+  expect(await rejection(restoreTasks(b, [fresh, ...saved]))).toMatchObject({ data: { path: 'tasks[1].id' } })
   expect(await b.getTask('y')).not.toBeNull()
 })
 
@@ -272,7 +275,7 @@ describe('destroying', () => {
       ...[a.can('x', 'working'), a.updateTask('x', {}), a.patchTask('x', {}), a.cancelTask('x')],
       ...[a.appendArtifact('x', {}), a.addMessage('x', says('?')), a.events('x'), a.waitFor('x')],
       ...[a.signalOf('x'), a.subscribe('x').next(), a.listTasks(), a.pageTasks(), a.countTasks(), a.size()],
-      ...[a.snapshot(), a.restore([]), a.prune(), a.documents.documents(key, 'kind')],
+      ...[saveTasks(a), restoreTasks(a, []), a.prune(), a.documents.documents(key, 'kind')],
       ...[a.documents.allDocuments('kind', undefined, 1), a.lease(LISTENER).acquire('x')],
       ...[a.documents.putDocument(document, 0), a.documents.deleteDocument(document)],
     ]

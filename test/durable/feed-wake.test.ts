@@ -1,4 +1,5 @@
 /** What wakes the feed of a `DurableTaskManager`, what it does while the store fails, and what sweeps do with it. */
+import { feed as feedOf } from 'a2a-tasks'
 import type { FeedEntry, TaskFeed } from 'a2a-tasks'
 import { DurableTaskManager, memoryStore, type StoreFeed, type TaskStore } from 'a2a-tasks/durable'
 import { ManualClock } from 'a2a-tasks/testing'
@@ -30,7 +31,7 @@ function withFeed(store: TaskStore, change: (feed: StoreFeed) => Partial<StoreFe
 describe('a feed that waits is woken', () => {
   test('by a change of this process, and by a hint of another, without a poll', async () => {
     const { a, b } = replicas(2, { store: memoryStore({ feedSize: 10 }) })
-    const feed = a.feed()
+    const feed = feedOf(a)
     await feed.next()
     for (const [index, manager] of [a, b, b, a].entries()) {
       const pending = nextOf(feed)
@@ -43,7 +44,7 @@ describe('a feed that waits is woken', () => {
   test('by the next poll where the store has no hints', async () => {
     const store = withoutHints(memoryStore({ feedSize: 10 }))
     const { a, b, clock } = replicas(2, { store, pollIntervalMs: 500 })
-    const feed = a.feed()
+    const feed = feedOf(a)
     await feed.next()
     for (const id of ['x', 'y']) {
       let entry: FeedEntry | undefined
@@ -67,7 +68,7 @@ describe('a feed that waits is woken', () => {
       retention: { completed: { maxCount: 0 } },
       sweepIntervalMs: false,
     })
-    const feed = a.feed()
+    const feed = feedOf(a)
     await feed.next()
     await b.createTask({ id: 'x', skill: 's' })
     await b.updateTask('x', { state: 'working' })
@@ -90,7 +91,7 @@ describe('a feed that waits is woken', () => {
       },
     }))
     const { a, clock } = replicas(1, { store })
-    const feed = a.feed()
+    const feed = feedOf(a)
     await feed.next()
     const pending = nextOf(feed)
     await a.createTask({ id: 'x', skill: 's' })
@@ -110,7 +111,7 @@ test('a feed outlasts a short failure of the store, and rejects after storeRetry
     },
   }))
   const { a, clock } = replicas(1, { store, storeRetryMs: 1_000 })
-  const feed = a.feed()
+  const feed = feedOf(a)
   failures = 2
   const first = feed.next()
   for (let turns = 0; turns < 5; turns += 1) {
@@ -135,7 +136,7 @@ test('a manager that is destroyed ends a feed whose read is pending', async () =
   const store = withFeed(memoryStore({ feedSize: 10 }), () => ({ read: () => new Promise(() => undefined) }))
   const clock = new ManualClock()
   const manager = new DurableTaskManager({ store, clock, onError: () => undefined })
-  const pending = manager.feed().next()
+  const pending = feedOf(manager).next()
   await turn()
   const destroyed = manager.destroy()
   for (let turns = 0; turns < 10; turns += 1) {

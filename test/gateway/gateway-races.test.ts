@@ -3,7 +3,7 @@
  */
 import fc from 'fast-check'
 import { setImmediate as turn } from 'node:timers/promises'
-import { canTransition, isInterrupted, isTerminal, type TaskState } from 'a2a-tasks'
+import { canTransition, isInterrupted, isTerminal, type TaskState, saveTasks } from 'a2a-tasks'
 import { A2AError } from '../../src/core/errors.js'
 import { expect, test } from 'vitest'
 import { agentInput, serviceError, setUp, type Call } from './support/gateway.js'
@@ -82,16 +82,16 @@ const steps = fc.oneof(
     await call.fail(serviceError(isPassing))
   }),
   index.map((which): Step => (all) => {
-    const task = at(all.tasks.snapshot(), which)
+    const task = at(saveTasks(all.tasks), which)
     if (task !== undefined) collectUnexpected(all, all.gateway.cancelTask(task.id))
   }),
   index.map((which): Step => (all) => {
-    const task = at(all.tasks.snapshot(), which)
+    const task = at(saveTasks(all.tasks), which)
     if (task !== undefined) collectUnexpected(all, all.gateway.getTask(task.id))
   }),
   index.map((which): Step => (all) => {
     const waiting = at(
-      all.tasks.snapshot().filter((task) => isInterrupted(task.state)),
+      saveTasks(all.tasks).filter((task) => isInterrupted(task.state)),
       which,
     )
     const id = waiting && all.gateway.agentOf(waiting.id)
@@ -103,7 +103,7 @@ const steps = fc.oneof(
         all.clock.advance(ms),
   ),
   index.map((which): Step => (all) => {
-    const task = at(all.tasks.snapshot(), which)
+    const task = at(saveTasks(all.tasks), which)
     if (task !== undefined && all.tasks.can(task.id, 'failed'))
       all.tasks.patchTask(task.id, { state: 'failed' })
   }),
@@ -131,7 +131,7 @@ test('tasks end once in any order of events, and no timer or listener is left', 
         }
       }
       await turn()
-      for (const { id, state: seen } of tasks.snapshot())
+      for (const { id, state: seen } of saveTasks(tasks))
         if (!isTerminal(seen)) collectUnexpected(all, gateway.cancelTask(id))
       for (let count = 0; count < 4; count += 1) {
         await turn()
@@ -140,7 +140,7 @@ test('tasks end once in any order of events, and no timer or listener is left', 
       await turn()
       expect(failures).toEqual([])
       expect([gateway.loadOf('a'), gateway.loadOf('b'), clock.pending]).toEqual([0, 0, 0])
-      for (const task of tasks.snapshot()) {
+      for (const task of saveTasks(tasks)) {
         const states = task.history.map((entry) => entry.state)
         for (const [step, from] of states.slice(0, -1).entries()) {
           expect(canTransition(from, states[step + 1] ?? from)).toBe(true)

@@ -1,3 +1,4 @@
+import { saveTasks } from 'a2a-tasks'
 import { describe, expect, test } from 'vitest'
 import { A2AError } from '../../src/core/errors.js'
 import { type A2AGateway } from '../../src/gateway/gateway.js'
@@ -315,7 +316,7 @@ describe('nothing is sent, and no task is left,', () => {
         code: 'INVALID_PARAMS',
       })
     }
-    expect(tasks.snapshot().map(({ state }) => state)).toEqual(['rejected', 'rejected', 'rejected'])
+    expect(saveTasks(tasks).map(({ state }) => state)).toEqual(['rejected', 'rejected', 'rejected'])
     expect(gateway.loadOf('a')).toBe(0)
   })
 })

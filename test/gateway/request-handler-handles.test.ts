@@ -1,4 +1,5 @@
 /** Tasks that outlive the process of their gateway: handles in messages over HTTP. */
+import { restoreTasks } from 'a2a-tasks'
 import { A2AClient, type RemoteEvent } from 'a2a-tasks/client'
 import { describe, expect, it } from 'vitest'
 import type { TaskRef, TaskUpdate } from '../../src/gateway/provider.js'
@@ -240,7 +241,7 @@ describe('a task that was stored waits', () => {
     const task = one.gateway.tasks.getTask(id)
     await crash(one)
     const next = await start(service)
-    next.gateway.tasks.restore(task === null ? [] : [task])
+    restoreTasks(next.gateway.tasks, task === null ? [] : [task])
     next.gateway.registry.updateStatus('worker', status)
     return { ...next, id, contextId, handle }
   }

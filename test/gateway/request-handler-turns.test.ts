@@ -1,4 +1,5 @@
 /** Turns of a gateway behind a request handler: shutdown, and messages of several callers to one task. */
+import { saveTasks } from 'a2a-tasks'
 import { setImmediate as turn } from 'node:timers/promises'
 import { createRequestHandler } from 'a2a-tasks/server'
 import { describe, expect, it } from 'vitest'
@@ -31,7 +32,7 @@ function served(made: ReturnType<typeof setUp>) {
 }
 
 function latest({ tasks }: ReturnType<typeof setUp>) {
-  const task = tasks.snapshot().at(-1)
+  const task = saveTasks(tasks).at(-1)
   if (task === undefined) throw new Error('There is no task')
   return task
 }

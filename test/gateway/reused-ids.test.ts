@@ -1,4 +1,5 @@
 /** Ids that another task has by the time that a service answers. */
+import { restoreTasks, saveTasks } from 'a2a-tasks'
 import { describe, expect, it } from 'vitest'
 import { pass, setUp } from './support/gateway.js'
 
@@ -57,7 +58,7 @@ describe('an id that another task has by now', () => {
       handleSecret: SECRET,
       manager: { maxTasks: 1, whenFull: 'evict-terminal' },
     })
-    tasks.restore(before.tasks.snapshot())
+    restoreTasks(tasks, saveTasks(before.tasks))
     const refused = expect(gateway.resume(handle ?? '')).rejects.toMatchObject({ code: 'TASK_NOT_FOUND' })
     const look = await provider.untilCalled('getTask')
     tasks.cancelTask('x')

@@ -39,7 +39,10 @@ describe('createInspector() refuses', () => {
     ],
     [{ ...OPEN, tasks, actions: ['cancel', 'answer'] }, '"actions": "answer" needs "handler" beside "tasks"'],
     [{ ...OPEN, tasks, actions: ['redeliver'] }, '"redeliver" needs "push", or a "handler" with webhooks'],
-    [{ ...OPEN, client: CLIENT, actions: ['fork'] }, '"fork" needs "tasks" with fork()'],
+    [
+      { ...OPEN, client: CLIENT, actions: ['fork'] },
+      '"fork" needs a TaskManager or a DurableTaskManager as "tasks"',
+    ],
     [{ ...OPEN, tasks, actions: ['maintain'] }, '"maintain" needs "gateway"'],
     [{ ...OPEN, tasks, handler: OTHER }, '"handler" and "tasks" have different managers'],
     [

@@ -11,17 +11,18 @@ interface Arrows {
 }
 
 const ARROWS: Record<string, Arrows> = {
-  'index.ts': { values: ['core', 'runtime'] },
+  'index.ts': { values: ['core', 'runtime', 'views'] },
   runtime: {},
   schemas: { values: ['runtime'] },
   core: { values: ['runtime'] },
+  views: { values: ['core', 'runtime'] },
   http: { values: ['runtime', 'core/errors.ts'] },
   wire: { values: ['runtime', 'schemas', 'core/errors.ts'], types: ['core'] },
   'agent-card': { values: ['runtime', 'schemas', 'wire', 'core/errors.ts'] },
   client: { values: ['runtime', 'http', 'schemas', 'wire', 'agent-card', 'core'] },
   durable: { values: ['runtime', 'core'] },
   'stores/*': { values: ['runtime', 'core', 'durable'] },
-  server: { values: ['runtime', 'http', 'core', 'schemas', 'wire', 'agent-card'] },
+  server: { values: ['runtime', 'http', 'core', 'views', 'schemas', 'wire', 'agent-card'] },
   gateway: {
     values: ['runtime', 'http', 'core', 'schemas', 'wire', 'agent-card', 'client'],
     types: ['server'],
@@ -107,6 +108,8 @@ describe('the arrows refuse', () => {
     ['core/decide.ts', `import { part } from '../schemas/part.js'`, 'core imports schemas'],
     ['core/decide.ts', `import { type Part } from '../schemas/part.js'`, 'core imports schemas'],
     ['core/decide.ts', `import type { Store } from '../durable/task-store.js'`, 'core imports durable'],
+    ['core/decide.ts', `import type { Claims } from '../views/claims.js'`, 'core imports views'],
+    ['views/fork.ts', `import { x } from '../durable/forks.js'`, 'views imports durable'],
     ['core/decide.ts', `export { TaskManager } from '../index.js'`, 'index.ts is for users'],
     ['runtime/clock.ts', `import { A2AError } from '../core/errors.js'`, 'runtime imports core'],
     ['http/request.ts', `import { evolve } from '../core/evolve.js'`, 'http imports core'],

@@ -37,7 +37,15 @@ import {
   pydanticAI,
   vertexAI,
 } from '../../src/gateway/index.js'
-import { A2AError, defineLifecycle, TaskManager } from '../../src/index.js'
+import {
+  A2AError,
+  deadLetters,
+  defineLifecycle,
+  feed,
+  fork,
+  redriveAll,
+  TaskManager,
+} from '../../src/index.js'
 import { createInspector } from '../../src/inspector/index.js'
 import { fromAgentExecutor } from '../../src/migrate/index.js'
 import {
@@ -86,6 +94,7 @@ const registered = { id: 'a', provider: 'custom', capabilities: ['x'], endpoint:
 const executor = { execute: () => Promise.resolve(), cancelTask: () => Promise.resolve() }
 
 const store = Object.assign(memoryStore(), { transact: () => Promise.resolve('committed') })
+const fed = new TaskManager({ feedSize: 10 })
 const shared = new DurableTaskManager({ store })
 const leased = shared.lease({ onNews: execute, onLost: execute, onOrphan: execute })
 const { id: held } = leased.createTask({ skill: 's' })
@@ -94,6 +103,10 @@ const { id: held } = leased.createTask({ skill: 's' })
 const ALIASES: Record<string, string> = { 'fakeAgent(1)': 'createRequestHandler' }
 
 const FUNCTIONS: Record<string, Call> = {
+  'deadLetters(1)': (of) => deadLetters(fed, of),
+  'feed(1)': (of) => feed(fed, of),
+  'fork(2)': (of) => withTask(fed, (id) => fork(fed, id, of)),
+  'redriveAll(1)': (of) => redriveAll(fed, of),
   'a2a(0)': a2a,
   'azureAI(0)': azureAI,
   'bedrock(0)': bedrock,
@@ -218,8 +231,8 @@ const METHODS: Record<string, Call> = {
   'LeasedTasks.createTask(0)': (of: object) => leased.createTask({ skill: 's', ...of }),
   'LeasedTasks.finish(1)': (of) => leased.finish(held, of),
   'LeasedTasks.patchTask(1)': (of) => leased.patchTask(held, of),
-  ...methodsOfTasks('TaskManager', new TaskManager({ feedSize: 10 })),
-  ...methodsOfTasks('DurableTaskManager', new DurableTaskManager({ store: memoryStore({ feedSize: 10 }) })),
+  ...methodsOfTasks('TaskManager', fed),
+  ...methodsOfTasks('DurableTaskManager', new DurableTaskManager({ store: memoryStore() })),
 }
 
 function methodsOfTasks(
@@ -240,10 +253,6 @@ function methodsOfTasks(
     'events(1)': (of) => withTask(tasks, (id) => tasks.events(id, of)),
     'subscribe(1)': (of) => withTask(tasks, (id) => tasks.subscribe(id, of)),
     'waitFor(1)': (of) => withTask(tasks, (id) => tasks.waitFor(id, of)),
-    'feed(0)': (of) => tasks.feed(of),
-    'deadLetters(0)': (of) => tasks.deadLetters(of),
-    'redriveAll(0)': (of) => tasks.redriveAll(of),
-    'fork(1)': (of) => withTask(tasks, (id) => tasks.fork(id, of)),
   }
   return Object.fromEntries(Object.entries(rows).map(([key, call]) => [`${name}.${key}`, call]))
 }
@@ -297,9 +306,10 @@ const ROWS: Record<string, Call> = {
 /** Parameters that are no options, by their functions or their types, and why. */
 const NO_OPTIONS: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [
-    /^(SharedTasks|LocalTasks|Forks)\.|^SessionTaskManager\.|^LineageSource\./,
+    /^(SharedTasks|LocalTasks)\.|^SessionTaskManager\.|^LineageSource\./,
     'an interface of TaskManager and DurableTaskManager, LocalTaskManager or a run, which have rows',
   ],
+  [/^(children|deadLetters|redrive|redriveAll)\(0\)/, 'a manager, which has documents over a store'],
   [/^(TaskStore|SqliteStore|PostgresStore|RedisStore)\./, 'the manager calls its store'],
   [/^(Dialect|Codec|ClientCodec)\./, 'a handler or a client calls its dialect'],
   [/^AgentProvider\./, 'the gateway calls its provider'],

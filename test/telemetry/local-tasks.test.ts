@@ -1,7 +1,7 @@
 /** Telemetry of what only a `TaskManager` does: it restores silently, and removes tasks that have not ended. */
 import { SpanStatusCode } from '@opentelemetry/api'
 import { describe, expect, it } from 'vitest'
-import { TaskManager } from 'a2a-tasks'
+import { TaskManager, restoreTasks, saveTasks } from 'a2a-tasks'
 import { instrumentTasks } from 'a2a-tasks/telemetry'
 import { ManualClock } from 'a2a-tasks/testing'
 import { run } from './support/managers.js'
@@ -16,7 +16,7 @@ describe('the span of a task', () => {
     const { inSpan, span, spans } = sdk()
     const tasks = new TaskManager()
     instrumentTasks(tasks)
-    tasks.restore(before.snapshot())
+    restoreTasks(tasks, saveTasks(before))
     expect(spans()).toEqual([])
     inSpan('request', () =>
       tasks.updateTask(id, { state: 'completed', output: 1, artifacts: [{ name: 'a' }] }),

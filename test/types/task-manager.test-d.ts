@@ -13,6 +13,8 @@ import {
   type TaskSnapshot,
   type TaskState,
   type TaskStreamEvent,
+  saveTasks,
+  restoreTasks,
 } from 'a2a-tasks'
 
 const tasks = new TaskManager()
@@ -67,13 +69,13 @@ test('mistakes are seen by the compiler', () => {
 
 test('the manager accepts what it returns', () => {
   const task = tasks.createTask({ skill: 'x' })
-  const snapshot = tasks.snapshot()
+  const snapshot = saveTasks(tasks)
   for (const message of task.messages) tasks.addMessage('id', message)
   tasks.updateTask('id', { artifacts: task.artifacts })
   tasks.updateTask('id', { artifacts: snapshot[0]?.artifacts })
   for (const artifact of task.artifacts) tasks.appendArtifact('id', artifact)
-  tasks.restore([task])
-  tasks.restore(snapshot)
+  restoreTasks(tasks, [task])
+  restoreTasks(tasks, snapshot)
 })
 
 test('snapshots cannot be written to', () => {

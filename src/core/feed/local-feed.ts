@@ -7,23 +7,38 @@ import type { TaskEvent } from '../events.js'
 import { freezeDeep } from '../json.js'
 import type { Settings } from '../options.js'
 import type { TaskRecord } from '../task-record.js'
-import type { LocalEntries, LocalEntry, LocalPlace } from './local-entries.js'
-import type { FeedPage, FeedSource } from './types.js'
+import type { FeedPage, FeedSource, FeedTask } from './types.js'
+
+/** The most entries in a page. */
+const PAGE = 100
+
+/** Where the entries of a task find it. Empty once the task was removed. */
+interface Place<S extends string> {
+  record: TaskRecord<S> | undefined
+}
+
+interface Entry<S extends string> {
+  readonly place: Place<S>
+  /** That of the event; 0 when the task was removed. */
+  readonly generation: number
+  /** The removed task. */
+  readonly task?: FeedTask
+}
 
 /** Keeps the order of the events. The events themselves are in the logs of the tasks. */
-export class LocalFeed<S extends string> implements FeedSource<S>, LocalEntries<S> {
+export class LocalFeed<S extends string> implements FeedSource<S> {
   isClosed = false
   readonly #settings: Settings<S>
   /** Between one and two times `feedSize` of them: dropping entries costs O(1) each. */
-  readonly entries: LocalEntry<S>[] = []
+  readonly #entries: Entry<S>[] = []
   /** The position before the first entry. Cursors of an earlier process are before it, and so not known. */
-  start: number
-  readonly #places = new Map<TaskRecord<S>, LocalPlace<S>>()
+  #start: number
+  readonly #places = new Map<TaskRecord<S>, Place<S>>()
   readonly #wakers = new Set<() => void>()
 
   constructor(settings: Settings<S>) {
     this.#settings = settings
-    this.start = Math.floor(settings.clock.now()) * 1_000
+    this.#start = Math.floor(settings.clock.now()) * 1_000
   }
 
   /** Adds the latest `count` events of the record. */
@@ -52,29 +67,50 @@ export class LocalFeed<S extends string> implements FeedSource<S>, LocalEntries<
   }
 
   async page(after: string | undefined, isStopped: () => boolean): Promise<FeedPage<S>> {
-    const { localPage } = await import('./reading.js')
     for (;;) {
-      const page = localPage(this, Number(after))
+      const page = this.#pageAfter(Number(after))
       if (page.cursor !== after || isStopped()) return page
       await new Promise<void>((resolve) => this.#wakers.add(resolve))
     }
   }
 
-  eventOf({ log, task }: TaskRecord<S>, generation: number): TaskEvent<S> | undefined {
+  #eventOf({ log, task }: TaskRecord<S>, generation: number): TaskEvent<S> | undefined {
     const event = log.at(generation, task, this.#settings.eventLogSize)
     return event && freezeDeep(event)
   }
 
-  #push(entry: LocalEntry<S>): void {
+  #push(entry: Entry<S>): void {
     const { feedSize } = this.#settings
-    this.entries.push(entry)
-    if (this.entries.length >= 2 * feedSize) this.start += this.entries.splice(0, feedSize).length
+    this.#entries.push(entry)
+    if (this.#entries.length >= 2 * feedSize) this.#start += this.#entries.splice(0, feedSize).length
     this.wake()
   }
 
-  #placeOf(record: TaskRecord<S>): LocalPlace<S> {
+  #placeOf(record: TaskRecord<S>): Place<S> {
     const place = this.#places.get(record) ?? { record }
     this.#places.set(record, place)
     return place
+  }
+  #pageAfter(after: number): FeedPage<S> {
+    const start = this.#start
+    const end = start + this.#entries.length
+    const entries: FeedPage<S>['entries'][number][] = []
+    // Also for what is not a number.
+    if (!(after >= start && after <= end)) return { entries, cursor: String(end), isResync: true }
+    let position = after
+    for (const { place, generation, task } of this.#entries.slice(after - start, after - start + PAGE)) {
+      const { record } = place
+      const event = record && this.#eventOf(record, generation)
+      if (record !== undefined && event === undefined) {
+        // The log of the task no longer keeps the event.
+        return position > after ? { entries, cursor: String(position) } : this.#pageAfter(NaN)
+      }
+      position += 1
+      const subject = task ?? record?.task
+      // An event of a task that was removed later is left out.
+      if (subject === undefined) continue
+      entries.push({ cursor: String(position), task: subject, event })
+    }
+    return { entries, cursor: String(position) }
   }
 }

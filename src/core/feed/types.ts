@@ -1,58 +1,10 @@
 /**
- * Types of feeds.
+ * Source of the entries of a feed: where the feed of a manager reads them.
  *
  * @module
  */
 import type { TaskEvent } from '../events.js'
-import type { TaskState } from '../lifecycle.js'
-import type { OwnerFilter } from '../queries.js'
 import type { TaskKey } from '../task.js'
-
-/** Selects the entries of the tasks that have every given property. None of these properties changes. */
-export interface FeedFilter extends OwnerFilter {
-  readonly skill?: string | undefined
-  readonly contextId?: string | undefined
-}
-
-/** Options of `feed`. */
-export interface FeedOptions {
-  /** The `cursor` of the last entry that the reader has received. Default is none: the feed begins now, with a `resync`. */
-  readonly after?: string | undefined
-  /** Default is the entries of all tasks. */
-  readonly filter?: FeedFilter | undefined
-  /** Ends the feed when it aborts. */
-  readonly signal?: AbortSignal | undefined
-}
-
-/**
- * An entry of a feed. Continue after it from its `cursor`, in any process of the same store.
- *
- * - `event`: a task has this event. The events of one task come in the order of their generations, each once.
- * - `deleted`: the task that was created at `createdAt` was removed. Events of it that were not read yet do not follow.
- * - `resync`: the entries up to `cursor` are unknown to this reader: the feed begins here, or no longer keeps what followed
- *   `after`. Read the tasks with `pageTasks`, then apply the entries that follow, except events whose generation is not above
- *   that of the task as you read it.
- */
-export type FeedEntry<S extends string = TaskState> =
-  | {
-      readonly type: 'event'
-      readonly cursor: string
-      readonly taskId: string
-      readonly event: TaskEvent<S>
-    }
-  | {
-      readonly type: 'deleted'
-      readonly cursor: string
-      readonly taskId: string
-      readonly createdAt: string
-    }
-  | { readonly type: 'resync'; readonly cursor: string }
-
-/** The events of all tasks. `return()` ends the feed, also while a `next()` is pending. */
-export interface TaskFeed<S extends string = TaskState> extends AsyncIterableIterator<FeedEntry<S>> {
-  next: () => Promise<IteratorResult<FeedEntry<S>, undefined>>
-  return: () => Promise<IteratorResult<FeedEntry<S>, undefined>>
-}
 
 /** What a feed says of a task. */
 export interface FeedTask extends TaskKey {

@@ -5,7 +5,7 @@
  */
 import type { CardProblem } from '../../agent-card/lint.js'
 import type { Lifecycle } from '../../core/lifecycle.js'
-import type { TaskChildren } from '../../core/lineage/children.js'
+import type { TaskChildren } from '../../views/children.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
 import type { PushHealth } from '../../server/push/health.js'
 import type { InspectorAction } from '../access.js'

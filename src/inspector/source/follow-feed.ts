@@ -4,7 +4,7 @@
  * @module
  */
 import { onAbort } from '../../runtime/abort.js'
-import type { FeedEntry, TaskFeed } from '../../core/feed/types.js'
+import { feed as feedOf, type FeedEntry, type TaskFeed } from '../../views/feed.js'
 import type { OwnerFilter } from '../../core/queries.js'
 import type { Clock } from '../../runtime/clock.js'
 import type { InspectedTasks } from '../options.js'
@@ -37,7 +37,7 @@ export function followFeed(
 /** The feed from now on. */
 function openFeed(tasks: InspectedTasks, { filter, signal }: FollowOptions): TaskFeed<string> | undefined {
   try {
-    return tasks.feed?.({ filter, signal })
+    return feedOf(tasks, { filter, signal })
   } catch (error) {
     if (error instanceof TypeError) return undefined
     throw error

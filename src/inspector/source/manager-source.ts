@@ -5,11 +5,13 @@
  */
 import { A2AError, invalidParams, taskNotFound } from '../../core/errors.js'
 import type { TaskStreamEvent } from '../../core/events.js'
-import type { ForkOptions } from '../../core/history/fork.js'
+import { fork, type ForkOptions } from '../../views/fork.js'
 import type { Lifecycle } from '../../core/lifecycle.js'
-import type { TaskChildren } from '../../core/lineage/children.js'
+import { children, type TaskChildren } from '../../views/children.js'
 import { isSameOwner, type TaskFilter } from '../../core/queries.js'
 import type { TaskSnapshot } from '../../core/task.js'
+import { deadLetters } from '../../views/dead-letters.js'
+import { redrive } from '../../views/redrive.js'
 import { platformCrypto } from '../../runtime/crypto.js'
 import type { Principal } from '../../server/caller.js'
 import type { PushHealth } from '../../server/push/health.js'
@@ -61,8 +63,7 @@ export class ManagerSource implements TaskSource {
     cursor?: string,
   ): Promise<SourcePage> {
     const { updatedBefore, ...filter } = query
-    const wanted = { ...filterOf(scope, filter), updatedBefore, pageSize, cursor }
-    return (await this.#tasks.deadLetters?.(wanted)) ?? { tasks: [] }
+    return await deadLetters(this.#tasks, { ...filterOf(scope, filter), updatedBefore, pageSize, cursor })
   }
 
   async counts(scope: Scope, query: CountQuery): Promise<Readonly<Record<string, number>>> {
@@ -89,7 +90,7 @@ export class ManagerSource implements TaskSource {
 
   /** What clients say is a child may belong to another owner. */
   async children({ filter }: Scope, taskId: string): Promise<TaskChildren> {
-    const { tasks = [], delegations = [] } = (await this.#tasks.children?.(taskId)) ?? {}
+    const { tasks, delegations } = await children(this.#tasks, taskId)
     const { owner: wanted } = filter
     const owned = tasks.filter(({ owner }) => wanted === undefined || isSameOwner(wanted, owner))
     return {
@@ -135,11 +136,11 @@ export class ManagerSource implements TaskSource {
   }
 
   async fork(taskId: string, options: ForkOptions): Promise<Reply> {
-    return taskOf(await this.#tasks.fork?.(taskId, options))
+    return { taskId: (await fork(this.#tasks, taskId, options)).id }
   }
 
   async redrive(taskId: string): Promise<Reply> {
-    return taskOf(await this.#tasks.redrive?.(taskId))
+    return { taskId: (await redrive(this.#tasks, taskId)).id }
   }
 
   async delete(taskId: string): Promise<void> {
@@ -213,10 +214,6 @@ async function principalOf(
 ): Promise<Principal> {
   if (own?.id === id) return own
   return (await handler.principalOf?.(id)) ?? { id }
-}
-
-function taskOf(task: { readonly id: string } | undefined): Reply {
-  return task === undefined ? {} : { taskId: task.id }
 }
 
 function replyOf(result: object): Reply {

@@ -5,11 +5,11 @@
  */
 import type { TaskStreamEvent } from '../../core/events.js'
 import type { Lifecycle } from '../../core/lifecycle.js'
-import type { TaskChildren } from '../../core/lineage/children.js'
+import type { TaskChildren } from '../../views/children.js'
 import type { DeepReadonly, Part, TaskSnapshot } from '../../core/task.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
 import type { PushHealth } from '../../server/push/health.js'
-import type { ForkOptions } from '../../core/history/fork.js'
+import type { ForkOptions } from '../../views/fork.js'
 import type { Scope } from '../access.js'
 
 /** Selects tasks of a scope. */

@@ -10,6 +10,7 @@ import { readLineage } from '../../core/lineage/lineage.js'
 import type { MaybePromise } from '../../core/managers.js'
 import type { Message, TaskKey, TaskSnapshot } from '../../core/task.js'
 import { requireMessage } from '../../core/validate.js'
+import { limitForks } from '../../views/room.js'
 import { settleWithin } from '../../runtime/shutdown.js'
 import type { Requests, SendRequest } from '../../wire/dialect.js'
 import { textOf } from '../../wire/text.js'
@@ -53,7 +54,7 @@ export class RunManager<P extends Principal> {
   readonly #ownerTasks: OwnerTasks
   readonly #waitingTasks: WaitingTasks
   readonly #repeated: RepeatedMessages | undefined
-  readonly #stopLimiting: (() => void) | undefined
+  readonly #stopLimiting: () => void
 
   /** @param onCreated - Called with each new task, before any client can request it. */
   constructor(
@@ -79,7 +80,7 @@ export class RunManager<P extends Principal> {
       begin: (message, options) => observers.within(message.trace, () => this.#begin(message, options)),
     }
     this.#scheduler = isShared(tasks) ? new ReplicaRuns(tasks, host) : new LocalRuns(tasks, host)
-    this.#stopLimiting = tasks.limitForks?.((owner, isWorking) => {
+    this.#stopLimiting = limitForks(tasks, (owner, isWorking) => {
       // Over a store, a process that has room continues the fork.
       if (isWorking && !isShared(tasks)) this.#registry.requireRoom(owner)
       return this.#ownerTasks.requireRoom(owner)
@@ -137,7 +138,7 @@ export class RunManager<P extends Principal> {
     }
     this.#registry.deadlines.close()
     await this.#scheduler.close()
-    this.#stopLimiting?.()
+    this.#stopLimiting()
   }
 
   /** The agent shuts down: another process continues the task, or it fails. */

@@ -1,5 +1,5 @@
 /** What is left of a task after `deleteTask`, over every manager and store. */
-import { A2AError, type TaskState } from 'a2a-tasks'
+import { A2AError, type TaskState, fork, deadLetters, redrive } from 'a2a-tasks'
 import { DurableTaskManager } from 'a2a-tasks/durable'
 import {
   createRequestHandler,
@@ -93,7 +93,7 @@ async function removesAll(row: Row): Promise<void> {
     expect(await tasks.listTasks()).toEqual([])
     expect(await codeOf(() => tasks.events(id))).toBe('TASK_NOT_FOUND')
     expect(await codeOf(() => tasks.journal(id))).toBe('TASK_NOT_FOUND')
-    expect(await codeOf(() => tasks.fork(id, {}))).toBe('TASK_NOT_FOUND')
+    expect(await codeOf(() => fork(tasks, id, {}))).toBe('TASK_NOT_FOUND')
     expect(await codeOf(() => tasks.signal(id, 'x'))).toBe('TASK_NOT_FOUND')
     expect(await codeOf(() => tasks.deleteTask(id))).toBe('TASK_NOT_FOUND')
   }
@@ -179,17 +179,17 @@ async function removesDeadLetters(row: Row): Promise<void> {
   }
   const handler = serve(here, execute)
   const [first, second] = [await send(handler, 'a'), await send(handler, 'b')]
-  expect((await there.deadLetters()).tasks).toHaveLength(2)
+  expect((await deadLetters(there)).tasks).toHaveLength(2)
   await there.deleteTask(first)
-  expect(await codeOf(() => here.redrive(first))).toBe('TASK_NOT_FOUND')
-  expect((await here.deadLetters()).tasks.map(({ id }) => id)).toEqual([second])
+  expect(await codeOf(() => redrive(here, first))).toBe('TASK_NOT_FOUND')
+  expect((await deadLetters(here)).tasks.map(({ id }) => id)).toEqual([second])
   isDown = false
-  const next = await here.redrive(second)
+  const next = await redrive(here, second)
   // The new task has its own copy of the past.
   await there.deleteTask(second)
   await expect.poll(() => here.stateOf(next.id), { timeout: 10_000 }).toBe('completed')
   expect((await there.journal(next.id)).map(({ entry }) => entry.kind)).toContain('step')
-  expect((await here.deadLetters()).tasks).toEqual([])
+  expect((await deadLetters(here)).tasks).toEqual([])
 }
 
 export const DELETION_RULES: readonly (readonly [rule: string, test: (row: Row) => Promise<void>])[] = [

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { feed as feedOf, fork as forkTask, deadLetters, redrive as redriveTask } from 'a2a-tasks'
 import type { TaskState } from 'a2a-tasks'
 import { createRequestHandler, textOf, type AnyTasks, type Execute, type Principal } from 'a2a-tasks/server'
 import { expect, onTestFinished } from 'vitest'
@@ -11,9 +12,9 @@ import type { Manager, Row } from './rows.js'
 /** The events of all tasks in one order: a reader that returns with a cursor misses none. */
 export async function feed(row: Row): Promise<void> {
   const refused = await row.open()
-  expect(() => refused.feed()).toThrow(TypeError)
+  expect(() => feedOf(refused)).toThrow(TypeError)
   const tasks: Manager = await row.open(undefined, { feedSize: 100 })
-  const first = tasks.feed()
+  const first = feedOf(tasks)
   expect((await first.next()).value).toMatchObject({ type: 'resync' })
   const { id } = await tasks.createTask({ skill: 'test' })
   const begun = await first.next()
@@ -23,7 +24,7 @@ export async function feed(row: Row): Promise<void> {
   await tasks.updateTask(id, { state: 'working' })
   await tasks.updateTask(id, { state: 'completed' })
   const seen: string[] = []
-  for await (const entry of tasks.feed({ after: begun.value?.cursor })) {
+  for await (const entry of feedOf(tasks, { after: begun.value?.cursor })) {
     if (entry.type !== 'event') throw new Error(`There is a ${entry.type}`)
     const { event } = entry
     seen.push(
@@ -73,7 +74,7 @@ export async function fork(row: Row): Promise<void> {
   await reaches(id, 'input-required')
   await say('Rome', id)
   expect(await reaches(id, 'completed')).toBe('To Rome')
-  const forked = await tasks.fork(id, { answers: { 'input-required#1': 'Oslo' } })
+  const forked = await forkTask(tasks, id, { answers: { 'input-required#1': 'Oslo' } })
   expect(await reaches(forked.id, 'completed')).toBe('To Oslo')
   expect(await reaches(id, 'completed')).toBe('To Rome')
   expect(steps).toEqual(['go'])
@@ -93,12 +94,12 @@ export async function redrive(row: Row): Promise<void> {
   })
   const id = await say('go')
   await reaches(id, 'failed')
-  expect((await tasks.deadLetters()).tasks.map((task) => task.id)).toEqual([id])
+  expect((await deadLetters(tasks)).tasks.map((task) => task.id)).toEqual([id])
   isDown = false
-  const redriven = await tasks.redrive(id)
+  const redriven = await redriveTask(tasks, id)
   expect(await reaches(redriven.id, 'completed')).toBe('Done')
-  expect((await tasks.redrive(id)).id).toBe(redriven.id)
-  expect((await tasks.deadLetters()).tasks).toEqual([])
+  expect((await redriveTask(tasks, id)).id).toBe(redriven.id)
+  expect((await deadLetters(tasks)).tasks).toEqual([])
   expect(steps).toEqual(['go'])
 }
 
@@ -113,7 +114,7 @@ export async function deletion(row: Row): Promise<void> {
   })
   await say('Rome', id)
   await reaches(id, 'completed')
-  const entries = tasks.feed()
+  const entries = feedOf(tasks)
   await entries.next()
   await tasks.deleteTask(id)
   expect((await entries.next()).value).toMatchObject({ type: 'deleted', taskId: id })

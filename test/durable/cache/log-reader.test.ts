@@ -1,4 +1,5 @@
 /** Subscriptions at any manager to events of every manager. */
+import { restoreTasks } from 'a2a-tasks'
 import { describe, expect, test } from 'vitest'
 import { memoryStore } from 'a2a-tasks/durable'
 import { ManualClock } from 'a2a-tasks/testing'
@@ -59,7 +60,9 @@ describe('a subscription that begins', () => {
 
   test('in a log that the store has lost gets the whole task', async () => {
     const { a, b } = replicas(2)
-    await a.restore([{ id: 'x', skill: 's', state: 'submitted', createdAt: '2025-01-01', generation: 5 }])
+    await restoreTasks(a, [
+      { id: 'x', skill: 's', state: 'submitted', createdAt: '2025-01-01', generation: 5 },
+    ])
     const read = reading(b.subscribe('x', { after: 2 }))
     await turn()
     expect(read.entries).toMatchObject([{ type: 'resync', generation: 5 }])

@@ -1,4 +1,4 @@
-import { type TaskManager } from 'a2a-tasks'
+import { type TaskManager, restoreTasks, saveTasks } from 'a2a-tasks'
 import { describe, expect, test } from 'vitest'
 import { A2AError } from '../../../src/core/errors.js'
 import {
@@ -196,7 +196,7 @@ describe('a handle', () => {
 
   test('continues with a task that was restored', async () => {
     const { first, gateway, provider, handle, tasks, clock } = await handedOver()
-    tasks.restore(structuredClone(first.tasks.snapshot()))
+    restoreTasks(tasks, structuredClone(saveTasks(first.tasks)))
     expect((await gateway.getTask('task-1')).state).toBe('working')
     const resumed = gateway.resume(handle)
     await (await provider.untilCalled('getTask')).answer({ state: 'working' })
@@ -209,7 +209,7 @@ describe('a handle', () => {
   test('of a restored task that has ended sends no request', async () => {
     const { first, gateway, provider, handle, tasks } = await handedOver()
     first.tasks.patchTask('task-1', { state: 'failed' })
-    tasks.restore(structuredClone(first.tasks.snapshot()))
+    restoreTasks(tasks, structuredClone(saveTasks(first.tasks)))
     expect((await gateway.resume(handle)).state).toBe('failed')
     expect(provider.calls).toEqual([])
   })
@@ -277,7 +277,7 @@ describe('a handle is refused', () => {
   test('where a restored task of its id is of another owner', async () => {
     const ada = await handedOver({}, { owner: 'ada' })
     const bob = await handedOver({}, { owner: 'bob' })
-    ada.tasks.restore(structuredClone(bob.first.tasks.snapshot()))
+    restoreTasks(ada.tasks, structuredClone(saveTasks(bob.first.tasks)))
     expect(await codeOf(ada.gateway.resume(ada.handle))).toBe('TASK_NOT_FOUND')
     expect(ada.provider.calls).toEqual([])
   })
@@ -364,7 +364,7 @@ describe('a handle is refused', () => {
 describe('a restored task that ends here while its service is asked', () => {
   test('is canceled there, and given as it ended', async () => {
     const { first, gateway, provider, handle, tasks } = await handedOver()
-    tasks.restore(structuredClone(first.tasks.snapshot()))
+    restoreTasks(tasks, structuredClone(saveTasks(first.tasks)))
     const resumed = gateway.resume(handle)
     const look = await provider.untilCalled('getTask')
     tasks.cancelTask('task-1')

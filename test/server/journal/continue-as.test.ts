@@ -1,5 +1,5 @@
 /** Turns that end their history and begin again: `run.continueAs`. */
-import { A2AError, type JournalEntry } from 'a2a-tasks'
+import { A2AError, type JournalEntry, fork as forkTask } from 'a2a-tasks'
 import type { Run } from 'a2a-tasks/server'
 import { textOf } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
@@ -137,10 +137,10 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     const id = await say('go')
     expect(textsOf(await reaches(id, 'completed'))).toEqual(['second 7'])
     const turn = (await journal(id)).findLast(({ entry }) => entry.kind === 'turn')
-    const fork = await tasks.fork(id, { steps: { 'price#1': 8 } })
+    const fork = await forkTask(tasks, id, { steps: { 'price#1': 8 } })
     expect(textsOf(await reaches(fork.id, 'completed'))).toEqual(['second 8'])
     if (turn === undefined) return
-    const again = await tasks.fork(id, { generation: turn.generation })
+    const again = await forkTask(tasks, id, { generation: turn.generation })
     expect(textsOf(await reaches(again.id, 'completed'))).toEqual(['second 7'])
   })
 })

@@ -1,4 +1,5 @@
 /** Delegations whose process closes, dies or lets go of its run. */
+import { deadLetters, redrive } from 'a2a-tasks'
 import { DurableTaskManager, type TaskStore } from 'a2a-tasks/durable'
 import { createRequestHandler, type Execute, type RequestHandler } from 'a2a-tasks/server'
 import { ManualClock } from 'a2a-tasks/testing'
@@ -525,7 +526,7 @@ describe('the failure of a task whose processes have died too often', () => {
     await settle()
     clock.advance(11_000)
     await until(async () => (await stateAt(b, id)) === 'failed')
-    expect((await b.tasks.deadLetters()).tasks).toMatchObject([{ id, failure: { reason: 'restarts' } }])
+    expect((await deadLetters(b.tasks)).tasks).toMatchObject([{ id, failure: { reason: 'restarts' } }])
     expect(slow.tasks.countTasks({ state: 'working' })).toBe(1)
     for (let searches = 0; searches < 3; searches += 1) {
       await settle()
@@ -536,7 +537,7 @@ describe('the failure of a task whose processes have died too often', () => {
       async () => (await b.tasks.documents.allDocuments('run-delegation', undefined, 10)).length === 0,
     )
     expect(b.errors).toEqual([])
-    const next = await b.tasks.redrive(id)
+    const next = await redrive(b.tasks, id)
     await until(() => slow.tasks.countTasks({ state: 'working' }) === 1)
     slow.finish('Booked')
     await until(async () => (await stateAt(b, next.id)) === 'completed')

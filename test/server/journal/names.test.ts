@@ -1,4 +1,5 @@
 /** Names of what a turn records. */
+import { fork as forkTask } from 'a2a-tasks'
 import type { Execute, Run } from 'a2a-tasks/server'
 import { testDurable } from 'a2a-tasks/testing'
 import { describe, expect, test } from 'vitest'
@@ -59,7 +60,7 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     await reaches(id, 'completed')
     expect(done).toEqual(names)
     const last = (await journal(id)).findLast(({ entry }) => entry.kind === 'change')
-    const fork = await tasks.fork(id, { generation: last?.generation })
+    const fork = await forkTask(tasks, id, { generation: last?.generation })
     expect(textsOf(await reaches(fork.id, 'completed'))).toEqual(['done'])
     expect(done).toEqual(names)
   })

@@ -1,6 +1,6 @@
 /** An answer that comes token by token, as readers of the whole task see it. */
 import fc from 'fast-check'
-import { TaskManager, type ArtifactInput } from 'a2a-tasks'
+import { TaskManager, type ArtifactInput, saveTasks, restoreTasks } from 'a2a-tasks'
 import { A2AClient } from 'a2a-tasks/client'
 import { DurableTaskManager, memoryStore, type TaskStore } from 'a2a-tasks/durable'
 import { createRequestHandler, type Execute, type RequestHandler } from 'a2a-tasks/server'
@@ -140,10 +140,10 @@ describe('a task in a store', () => {
     const id = await written(store)
     const tasks = new DurableTaskManager({ store })
     expect((await tasks.getTask(id))?.artifacts).toEqual([{ artifactId: 'a', parts }])
-    const saved = await tasks.snapshot()
+    const saved = await saveTasks(tasks)
     await tasks.destroy()
     const restored = new TaskManager()
-    restored.restore(saved)
+    restoreTasks(restored, saved)
     expect(restored.getTask(id)?.artifacts).toEqual([{ artifactId: 'a', parts }])
   })
 

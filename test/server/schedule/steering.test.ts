@@ -1,4 +1,5 @@
 /** Messages that steer a run: a turn that continues sees them where it first read them. */
+import { fork as forkTask } from 'a2a-tasks'
 import { textOf, type Execute, type Run } from 'a2a-tasks/server'
 import { testDurable } from 'a2a-tasks/testing'
 import { describe, expect, test } from 'vitest'
@@ -133,7 +134,7 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     expect((await journal(id)).filter(({ entry }) => entry.kind === 'read')).toMatchObject([
       { entry: { count: 3 } },
     ])
-    const fork = await tasks.fork(id)
+    const fork = await forkTask(tasks, id)
     await reaches(fork.id, 'completed')
     expect(views).toEqual(['go', 'go,Which?,this', 'go', 'go,Which?,this'])
   })

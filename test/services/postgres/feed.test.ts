@@ -1,4 +1,5 @@
 /** The order of the feed of a PostgreSQL store, where transactions commit in another order than they began. */
+import { feed as feedOf } from 'a2a-tasks'
 import pg from 'pg'
 import { afterAll, expect, it } from 'vitest'
 import { DurableTaskManager } from 'a2a-tasks/durable'
@@ -96,7 +97,7 @@ whenPostgres('the feed', () => {
     const { store, another } = await open()
     const tasks = new DurableTaskManager({ store, pollIntervalMs: 60_000, sweepIntervalMs: false })
     const writer = new DurableTaskManager({ store: another(), sweepIntervalMs: false })
-    const feed = tasks.feed()
+    const feed = feedOf(tasks)
     await feed.next()
     const other = await poolOf().connect()
     await other.query('BEGIN; SELECT txid_current()')
@@ -130,7 +131,7 @@ whenPostgres('the feed', () => {
     while (count < 20 * ids.length) {
       const signal = done.signal.aborted ? undefined : done.signal
       let left = 50
-      for await (const entry of reader.feed({ after: cursor, signal })) {
+      for await (const entry of feedOf(reader, { after: cursor, signal })) {
         cursor = entry.cursor
         count += 1
         if (entry.type !== 'event') throw new Error(entry.type)

@@ -1,10 +1,10 @@
 /**
- * Forks: the log of a new task that shares the past of another one, and continues its turn.
+ * Forks: new tasks that share the past of others, and continue their turns.
  *
  * @module
  */
-import { toMessage, type CommandRules } from '../commands.js'
-import { A2AError, invalidParams } from '../errors.js'
+import { toMessage, type CommandRules } from '../core/commands.js'
+import { invalidParams } from '../core/errors.js'
 import type {
   JournalEntry,
   JournalRecorded,
@@ -12,16 +12,19 @@ import type {
   TaskEvent,
   TaskStreamEvent,
   TurnEntry,
-} from '../events.js'
-import { create, apply } from '../evolve.js'
-import { quote } from '../../runtime/describe.js'
-import { JsonReader } from '../json.js'
-import type { JsonValue } from '../json-types.js'
-import { isInterrupted, shortestPath, type Lifecycle } from '../lifecycle.js'
-import type { MessageInput } from '../params.js'
-import type { Message, Task, TaskSnapshot } from '../task.js'
-import { readGeneration, readParams, requireObject } from '../validate.js'
+} from '../core/events.js'
+import { create, apply } from '../core/evolve.js'
+import { quote } from '../runtime/describe.js'
+import { JsonReader } from '../core/json.js'
+import type { JsonValue } from '../core/json-types.js'
+import { isInterrupted, shortestPath, type Lifecycle } from '../core/lifecycle.js'
+import type { TaskReader } from '../core/managers.js'
+import type { MessageInput } from '../core/params.js'
+import { portOf, type AddedTask } from '../core/port.js'
+import type { Message, Task } from '../core/task.js'
+import { readGeneration, readParams, requireObject } from '../core/validate.js'
 import { isFromUser, readPast, type Past } from './past.js'
+import { requirePort, requireRoomFor } from './room.js'
 
 /** The answer of a user: a text, or a message without what the fork sets. */
 export type ForkAnswer = string | Pick<MessageInput, 'parts' | 'metadata' | 'extensions' | 'referenceTaskIds'>
@@ -44,30 +47,56 @@ export interface ForkRules<S extends string> extends CommandRules {
   readonly lifecycle: Lifecycle<S>
 }
 
-/** A task that is to be stored. */
-export interface Fork<S extends string> {
-  readonly id: string
-  readonly log: (timestamp: string) => NewLog<S>
-  /** Whether code continues the turn. Otherwise the task waits for the user. */
-  readonly isWorking: boolean
-}
-
 const KEYS = ['generation', 'answers', 'steps']
 /** The most references that a task can have. */
 const MAX_REFERENCES = 1_000
 
 /**
- * @param log - The whole log of the task.
+ * Makes a new task that shares the past of another one up to a generation, with other answers or outputs of steps if given,
+ * and continues from there. The other task, which may have ended, stays as it is. The new one has its owner, context, input,
+ * conversation, artifacts and journal, and names it in `referenceTaskIds`.
+ *
+ * The turn that was under way continues: a request handler calls `execute`, which replays the journal. Over a store, any
+ * replica does. What the code had shown after the last entry of the shared journal, it shows again. Steps that run again
+ * have keys of the new task, and agents that the turn waited for receive their message again. Where no turn was under way,
+ * or a question is open, the new task waits for the user.
+ *
+ * @returns A copy of the new task.
+ * @throws {TypeError} As a rejection, for a manager that is not of this package.
+ * @throws {A2AError} As a rejection: `TASK_NOT_FOUND`; `INVALID_PARAMS` for a generation that the task does not have, a name
+ *   that the past of the turn does not hold, a task without a journal, and a log that does not reach back to the creation of
+ *   the task; `LIMIT_EXCEEDED`; `RATE_LIMITED` when a handler in this process has a limit of tasks per owner, and the owner
+ *   of the task has as many. Over a `TaskManager` also `TASK_LIMIT_REACHED`, `UNAVAILABLE` and `RATE_LIMITED` when no run can
+ *   begin.
+ */
+export async function fork<S extends string>(
+  tasks: Pick<TaskReader<S>, 'lifecycle' | 'events'>,
+  taskId: string,
+  options: ForkOptions = {},
+): Promise<Task<S>> {
+  const port = requirePort<S>(tasks, 'fork')
+  const log = wholeLog(await tasks.events(taskId))
+  const added = toFork(log, options, port.settings)
+  await requireRoomFor(port, log[0].owner, added)
+  return await port.add(added)
+}
+
+/** Whether the tasks of this manager can be forked and redriven. */
+export function canFork(tasks: object): boolean {
+  return portOf(tasks) !== undefined
+}
+
+/**
+ * @param events - The whole log of the task.
  * @throws {A2AError} `INVALID_PARAMS` with the path of what the past does not hold; `LIMIT_EXCEEDED`.
  */
-export function toFork<S extends string>(
-  log: readonly TaskStreamEvent<S>[],
+function toFork<S extends string>(
+  events: NewLog<S>,
   options: ForkOptions,
   rules: ForkRules<S>,
-): Fork<S> {
+): AddedTask<S> {
   const { generation, answers, steps } = readParams(options, KEYS, 'fork')
   const given = { answers: readNamed(answers, 'answers'), steps: readNamed(steps, 'steps') }
-  const events = wholeLog(log)
   const { length } = events
   const cut = readGeneration(generation, 'generation') ?? lastReplaced(events, given, rules)
   if (cut < 1 || cut > length)
@@ -78,21 +107,22 @@ export function toFork<S extends string>(
 }
 
 /**
- * The task that continues a dead letter: it does again what has failed, with the same keys, and keeps what has succeeded.
+ * The task that continues a dead letter. It does again what has failed, with the same keys, and keeps what has succeeded.
  *
+ * @param events - The whole log of the dead letter.
  * @param id - The id of the new task.
  * @throws {A2AError} `INVALID_PARAMS`.
  */
 export function toRedrive<S extends string>(
-  log: readonly TaskStreamEvent<S>[],
+  events: NewLog<S>,
   id: string,
   rules: ForkRules<S>,
-): Fork<S> {
-  const events = wholeLog(log)
+): AddedTask<S> {
   return forkOf(readPast(events, events.length, rules.lifecycle), id, events[0].taskId, rules)
 }
 
-function wholeLog<S extends string>(log: readonly TaskStreamEvent<S>[]): NewLog<S> {
+/** @throws {A2AError} `INVALID_PARAMS`. */
+export function wholeLog<S extends string>(log: readonly TaskStreamEvent<S>[]): NewLog<S> {
   const [created, ...others] = log.filter((event) => event.type !== 'snapshot' && event.type !== 'resync')
   if (created?.type === 'created') return [created, ...others]
   throw invalidParams(
@@ -211,7 +241,7 @@ function forkOf<S extends string>(
   id: string,
   key: string | undefined,
   { lifecycle }: ForkRules<S>,
-): Fork<S> {
+): AddedTask<S> {
   return {
     id,
     isWorking: turn !== undefined,
@@ -285,12 +315,4 @@ function pathToWork<S extends string>(
   const working = lifecycle.states.find((each) => (each as string) === 'working')
   if (working === undefined || open.size > 0 || !isInterrupted(state, lifecycle)) return []
   return shortestPath(state, working, lifecycle) ?? []
-}
-
-/** @throws {A2AError} `INVALID_PARAMS`; `UNSUPPORTED_OPERATION` for work that is not that of a request handler. */
-export function requireDeadLetter({ state, failure }: TaskSnapshot<string>): void {
-  if (failure === undefined) throw invalidParams('taskId', `is no dead letter: the task is ${state}`)
-  if (failure.worker === undefined) return
-  const text = `Only tasks of a request handler can be redriven, and this one was worked on by "${failure.worker}"`
-  throw new A2AError('UNSUPPORTED_OPERATION', text, { operation: 'redrive' })
 }

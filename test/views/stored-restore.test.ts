@@ -1,7 +1,8 @@
 /** Tasks that are restored under ids that the store has: the same content, and other content. */
+import { restoreTasks, saveTasks } from 'a2a-tasks'
 import type { SavedTask } from 'a2a-tasks'
 import { expect, test } from 'vitest'
-import { replicas } from './support/durable.js'
+import { replicas } from '../durable/support/durable.js'
 
 const CREATED = '2025-01-01T00:00:00.000Z'
 const INPUT = { a: 1, b: 2 }
@@ -39,12 +40,12 @@ test.each([
   'with %s it is refused, before and after the stored task has changed',
   async (_, saved, change) => {
     const { a, b } = replicas(2)
-    await a.restore([saved()])
-    const before = await a.snapshot()
+    await restoreTasks(a, [saved()])
+    const before = await saveTasks(a)
     const refused = { code: 'INVALID_PARAMS', message: 'tasks[0].id is taken: x' }
-    const other = (): Promise<void> => b.restore([saved(change)])
+    const other = (): Promise<void> => restoreTasks(b, [saved(change)])
     await expect(other()).rejects.toMatchObject(refused)
-    expect(await a.snapshot()).toEqual(before)
+    expect(await saveTasks(a)).toEqual(before)
     await a.patchTask('x', { message: 'changed' })
     await expect(other()).rejects.toMatchObject(refused)
   },
@@ -55,17 +56,17 @@ test.each([
   ['with a history', working],
 ] as const)('with the same content it passes, and leaves the task as it is: %s', async (_, saved) => {
   const { a, b } = replicas(2)
-  await a.restore([saved()])
+  await restoreTasks(a, [saved()])
   // A database may order the keys of JSON.
-  await b.restore([saved({ input: { b: 2, a: 1 } })])
+  await restoreTasks(b, [saved({ input: { b: 2, a: 1 } })])
   await a.patchTask('x', { message: 'changed' })
-  const changed = await a.snapshot()
-  await b.restore([saved()])
-  expect(await b.snapshot()).toEqual(changed)
+  const changed = await saveTasks(a)
+  await restoreTasks(b, [saved()])
+  expect(await saveTasks(b)).toEqual(changed)
 })
 
 test('a task that was not restored is refused', async () => {
   const { a, b } = replicas(2)
   await a.createTask({ id: 'x', skill: 's' })
-  await expect(b.restore(await a.snapshot())).rejects.toThrow('is taken: x')
+  await expect(restoreTasks(b, await saveTasks(a))).rejects.toThrow('is taken: x')
 })

@@ -3,11 +3,12 @@
  *
  * @module
  */
-import type { JournalRecorded } from '../events.js'
-import type { TaskDocument, TaskDocuments } from '../managers.js'
-import type { TaskSnapshot } from '../task.js'
-import { childKind } from './child-kind.js'
-import { lineageOf } from './lineage.js'
+import type { JournalRecorded } from '../core/events.js'
+import type { MaybePromise, TaskDocument, TaskDocuments, TaskReader } from '../core/managers.js'
+import { portOf } from '../core/port.js'
+import type { TaskSnapshot } from '../core/task.js'
+import { childKind } from '../core/lineage/child-kind.js'
+import { lineageOf } from '../core/lineage/lineage.js'
 
 /** A task of this manager whose first message names the parent. */
 export interface ChildTask<S extends string = string> {
@@ -43,22 +44,59 @@ export interface TaskChildren<S extends string = string> {
 const MAX_CHILDREN = 1_000
 const PAGE_SIZE = 100
 
-/** @param tasks - Of a manager in memory. */
-export function childrenAmong<S extends string>(
-  tasks: Iterable<{ readonly task: TaskSnapshot<S> }>,
-  parentId: string,
-): ChildTask<S>[] {
-  const children: ChildTask<S>[] = []
-  for (const { task } of tasks) {
-    if (children.length >= MAX_CHILDREN) break
-    if (lineageOf(task)?.parentTaskId === parentId) children.push(toChild(task))
-  }
-  return children
+/** The manager of the children. */
+interface ParentTasks<S extends string> extends Pick<TaskReader<S>, 'lifecycle' | 'peekTask' | 'pageTasks'> {
+  journal?(taskId: string): MaybePromise<JournalRecorded[]>
+  /** Over a store only. */
+  readonly documents?: TaskDocuments
 }
 
-/** @param tasks - Of a manager over a store. */
-export async function childrenIn<S extends string>(
-  tasks: { readonly documents: TaskDocuments; peekTask(id: string): Promise<TaskSnapshot<S> | null> },
+/**
+ * What a task has led to: the tasks of this manager whose first message names it as their parent, by its lineage, and the
+ * delegations of its journal. The task itself may be another agent's. A lineage is what a client says: it proves nothing.
+ * Over memory, O(number of tasks); over a store, O(number of children).
+ *
+ * @throws {A2AError} As a rejection: `STORE_FAILED`.
+ */
+export async function children<S extends string>(
+  tasks: ParentTasks<S>,
+  taskId: string,
+): Promise<TaskChildren<S>> {
+  const { documents } = tasks
+  const found = documents === undefined ? await among(tasks, taskId) : await stored(tasks, documents, taskId)
+  const task = await tasks.peekTask(taskId)
+  return {
+    tasks: found,
+    delegations: task === null ? [] : delegationsIn((await tasks.journal?.(taskId)) ?? []),
+  }
+}
+
+/** Of a manager in memory. */
+async function among<S extends string>(tasks: ParentTasks<S>, parentId: string): Promise<ChildTask<S>[]> {
+  // A page freezes its tasks: the table of a TaskManager is read without.
+  const records = portOf<S>(tasks)?.table
+  const all = records === undefined ? await everyTask(tasks) : Array.from(records, ({ task }) => task)
+  return all
+    .filter((task) => lineageOf(task)?.parentTaskId === parentId)
+    .map(toChild)
+    .slice(0, MAX_CHILDREN)
+}
+
+/** Oldest change first. */
+async function everyTask<S extends string>(tasks: ParentTasks<S>): Promise<TaskSnapshot<S>[]> {
+  const found: TaskSnapshot<S>[] = []
+  let cursor: string | undefined
+  do {
+    const page = await tasks.pageTasks({ pageSize: PAGE_SIZE, cursor })
+    found.push(...page.tasks)
+    cursor = page.nextCursor
+  } while (cursor !== undefined)
+  return found.reverse()
+}
+
+async function stored<S extends string>(
+  tasks: ParentTasks<S>,
+  documents: TaskDocuments,
   parentId: string,
 ): Promise<ChildTask<S>[]> {
   const kind = childKind(parentId)
@@ -66,7 +104,7 @@ export async function childrenIn<S extends string>(
   for (let page: readonly TaskDocument[] = []; ; found.push(...page)) {
     const last = found.at(-1)
     const after = last && { taskId: last.key.id, createdAt: last.key.createdAt, id: last.id }
-    page = await tasks.documents.allDocuments(kind, after, PAGE_SIZE)
+    page = await documents.allDocuments(kind, after, PAGE_SIZE)
     if (page.length === 0 || found.length >= MAX_CHILDREN) break
   }
   const children: ChildTask<S>[] = []
@@ -82,7 +120,7 @@ function toChild<S extends string>(task: TaskSnapshot<S>): ChildTask<S> {
   return { id, state, createdAt, updatedAt, ...(owner !== undefined && { owner }) }
 }
 
-export function delegationsIn(journal: readonly JournalRecorded[]): ChildDelegation[] {
+function delegationsIn(journal: readonly JournalRecorded[]): ChildDelegation[] {
   const found = new Map<string, ChildDelegation>()
   let turn = 0
   for (const { generation, entry } of journal) {

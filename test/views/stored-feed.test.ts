@@ -1,5 +1,5 @@
 /** The feed of every manager: no gap and no repetition, from any cursor, at any replica, until it ends. */
-import { TaskManager, type FeedEntry, type TaskFeed } from 'a2a-tasks'
+import { TaskManager, type FeedEntry, type FeedOptions, type TaskFeed, feed as feedOf } from 'a2a-tasks'
 import { DurableTaskManager, memoryStore, type TaskStore } from 'a2a-tasks/durable'
 import { postgresStore } from 'a2a-tasks/stores/postgres'
 import { sqliteStore } from 'a2a-tasks/stores/sqlite'
@@ -61,8 +61,8 @@ async function take(feed: TaskFeed, count: number): Promise<FeedEntry[]> {
 }
 
 /** A feed whose first entry, the `resync` of its start, was read. */
-async function started(manager: Manager, options: Parameters<Manager['feed']>[0] = {}): Promise<TaskFeed> {
-  const feed = manager.feed(options)
+async function started(manager: Manager, options: FeedOptions = {}): Promise<TaskFeed> {
+  const feed = feedOf(manager, options)
   expect(await take(feed, 1)).toEqual([{ type: 'resync', cursor: expect.any(String) as unknown }])
   return feed
 }
@@ -100,13 +100,13 @@ describe.each(MANAGERS)('the feed of %s', (_name, open) => {
 
   test('continues after the cursor of an entry, at every replica', async () => {
     const [a, ...others] = await open(100)
-    const start = await a.feed().next()
+    const start = await feedOf(a).next()
     for (const id of ['x', 'y', 'z']) await a.createTask({ id, skill: 's' })
-    const entries = await take(a.feed({ after: start.value?.cursor }), 3)
+    const entries = await take(feedOf(a, { after: start.value?.cursor }), 3)
     for (const manager of [a, ...others]) {
       for (const [index, { cursor }] of entries.entries()) {
         const rest = entries.slice(index + 1)
-        expect(await take(manager.feed({ after: cursor }), rest.length)).toEqual(rest)
+        expect(await take(feedOf(manager, { after: cursor }), rest.length)).toEqual(rest)
       }
     }
   })
@@ -117,7 +117,7 @@ describe.each(MANAGERS)('the feed of %s', (_name, open) => {
       const random = randomFrom(seed + 1)
       const managers = await open(10_000)
       const any = (): Manager => managers[random(managers.length)] ?? managers[0]
-      let { cursor } = (await take(managers[0].feed(), 1))[0] ?? { cursor: '' }
+      let { cursor } = (await take(feedOf(managers[0]), 1))[0] ?? { cursor: '' }
       const ids = Array.from({ length: 8 }, (_, index) => `task-${index}`)
       const write = async (id: string): Promise<void> => {
         await any().createTask({ id, skill: 's' })
@@ -139,7 +139,7 @@ describe.each(MANAGERS)('the feed of %s', (_name, open) => {
         return tasks.reduce((sum, { generation }) => sum + generation, 0)
       }
       while (!isDone() || seen.length < (await total())) {
-        const feed = any().feed({ after: cursor, signal: isDone() ? undefined : done.signal })
+        const feed = feedOf(any(), { after: cursor, signal: isDone() ? undefined : done.signal })
         const limit = isDone() ? (await total()) - seen.length : 1 + random(5)
         for (const entry of await take(feed, limit)) {
           seen.push(show(entry))
@@ -176,7 +176,7 @@ describe.each(MANAGERS)('the feed of %s', (_name, open) => {
       ['1 1', '2 1', '3 1', '4 1', '1 2', '2 2', '3 2', '4 2'],
     ]
     for (const [index, entries] of wanted.entries()) {
-      const feed = feeds[index] ?? a.feed()
+      const feed = feeds[index] ?? feedOf(a)
       expect((await take(feed, entries.length)).map(show)).toEqual(entries)
     }
   })
@@ -196,7 +196,13 @@ describe.each(MANAGERS)('the feed of %s', (_name, open) => {
     expect(await pending[1]).toEqual({ done: true, value: undefined })
     await a.destroy()
     expect(await pending[2]).toEqual({ done: true, value: undefined })
-    for (const feed of [aborted, returned, destroyed, a.feed(), a.feed({ signal: AbortSignal.abort() })]) {
+    for (const feed of [
+      aborted,
+      returned,
+      destroyed,
+      feedOf(a),
+      feedOf(a, { signal: AbortSignal.abort() }),
+    ]) {
       expect(await feed.next()).toEqual({ done: true, value: undefined })
     }
   })
@@ -217,20 +223,20 @@ describe.each(MANAGERS)('the feed of %s', (_name, open) => {
     expect(last?.type).toBe('resync')
     await a.createTask({ id: 'y', skill: 's' })
     expect((await take(feed, 1)).map(show)).toEqual(['y 1'])
-    expect((await take(a.feed({ after: last?.cursor }), 1)).map(show)).toEqual(['y 1'])
+    expect((await take(feedOf(a, { after: last?.cursor }), 1)).map(show)).toEqual(['y 1'])
   })
 
   test('a cursor that it has not given leads to a resync', async () => {
     const [a] = await open(5)
     for (const after of ['', 'x', '1', '1-1', '0-0-0', 7, null, {}]) {
       // Not what the types allow.
-      expect((await take(a.feed({ after: after as string }), 1)).map(show)).toEqual(['resync'])
+      expect((await take(feedOf(a, { after: after as string }), 1)).map(show)).toEqual(['resync'])
     }
   })
 
   test('is refused without feedSize, and with options that it does not know', async () => {
     const [without] = await open(undefined)
-    expect(() => without.feed()).toThrow(
+    expect(() => feedOf(without)).toThrow(
       'feed() needs the option "feedSize" of the TaskManager, of openTasks(), or of the store of the DurableTaskManager',
     )
     const [a] = await open(5)
@@ -241,6 +247,6 @@ describe.each(MANAGERS)('the feed of %s', (_name, open) => {
       [{ signal: {} }, 'must be an AbortSignal'],
     ] as const
     // Not what the types allow.
-    for (const [options, text] of refused) expect(() => a.feed(options as object)).toThrow(text)
+    for (const [options, text] of refused) expect(() => feedOf(a, options as object)).toThrow(text)
   })
 })

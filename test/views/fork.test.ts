@@ -1,9 +1,19 @@
 /** Forks: new tasks that share the past of others. */
-import { A2AError, TaskManager, type ForkOptions, type Task } from 'a2a-tasks'
+import {
+  A2AError,
+  TaskManager,
+  type ForkOptions,
+  type Task,
+  fork as forkTask,
+  redrive,
+  redriveAll,
+  deadLetters,
+  feed as feedOf,
+} from 'a2a-tasks'
 import type { Execute, RequestHandlerOptions } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
-import { begin, pass, replicas, settle, textOf } from '../durable/support/replicas.js'
-import { agent, MANAGERS, textsOf, type Agent } from './support/managers.js'
+import { begin, pass, replicas, settle, textOf } from '../server/durable/support/replicas.js'
+import { agent, MANAGERS, textsOf, type Agent } from '../server/journal/support/managers.js'
 
 async function codeOf(fork: Promise<Task>): Promise<string> {
   return await fork.then(
@@ -48,7 +58,7 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     const old = await travelled(from, 'Rome')
     expect(textsOf(old)).toEqual(['sun. Rome. 4.'])
     const before = await journal(old.id)
-    const { id } = await tasks.fork(old.id, { answers: { 'input-required#1': 'Oslo!' } })
+    const { id } = await forkTask(tasks, old.id, { answers: { 'input-required#1': 'Oslo!' } })
     const task = await reaches(id, 'completed')
     expect(textsOf(task)).toEqual(['sun. Oslo!. 5.'])
     expect(task.messages.map((message) => message.parts[0]?.text)).toEqual(['Fly', 'Which city?', 'Oslo!'])
@@ -65,7 +75,7 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     const { execute, calls } = traveller()
     const from = await agent(open, execute)
     const old = await travelled(from, 'Lisbon', 'failed')
-    const fork = (): Promise<Task> => from.tasks.fork(old.id, { steps: { 'price#1': 3 } })
+    const fork = (): Promise<Task> => forkTask(from.tasks, old.id, { steps: { 'price#1': 3 } })
     const forks = [await fork(), await fork()]
     expect(new Set([old.id, ...forks.map(({ id }) => id)]).size).toBe(3)
     for (const { id } of forks)
@@ -80,17 +90,17 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     const { tasks, reaches, say, journal } = from
     const old = await travelled(from, 'Rome')
     const question = (await journal(old.id)).find(({ entry }) => entry.kind === 'question')
-    const { id } = await tasks.fork(old.id, { generation: question?.generation })
+    const { id } = await forkTask(tasks, old.id, { generation: question?.generation })
     const asked = await reaches(id, 'input-required')
     expect(textsOf(asked)).toEqual(['sun. '])
     expect(asked.message).toMatchObject({ parts: [{ text: 'Which city?' }], taskId: id })
     await say('Bern?', id)
     expect(textsOf(await reaches(id, 'completed'))).toEqual(['sun. Bern?. 5.'])
-    const second = await tasks.fork(id, { steps: { 'weather#1': 'rain' } })
+    const second = await forkTask(tasks, id, { steps: { 'weather#1': 'rain' } })
     await reaches(second.id, 'input-required')
     await say('Po', second.id)
     expect(textsOf(await reaches(second.id, 'completed'))).toEqual(['rain. Po. 2.'])
-    const third = await tasks.fork(id, {
+    const third = await forkTask(tasks, id, {
       steps: { 'weather#1': 'snow' },
       answers: { 'input-required#1': { parts: [{ text: 'Nice' }] } },
     })
@@ -103,7 +113,7 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     const from = await agent(open, traveller().execute)
     const id = await from.say('Fly')
     await from.reaches(id, 'input-required')
-    const fork = await from.tasks.fork(id, { answers: { 'input-required#1': 'Oslo' } })
+    const fork = await forkTask(from.tasks, id, { answers: { 'input-required#1': 'Oslo' } })
     expect(textsOf(await from.reaches(fork.id, 'completed'))).toEqual(['sun. Oslo. 4.'])
     expect((await from.tasks.getTask(id))?.state).toBe('input-required')
   })
@@ -119,11 +129,11 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     const first = await reaches(id, 'input-required')
     await say('last', id)
     await reaches(id, 'completed')
-    const waiting = await tasks.fork(id, { generation: first.generation })
+    const waiting = await forkTask(tasks, id, { generation: first.generation })
     expect(waiting).toMatchObject({ state: 'input-required', messages: [{ parts: [{ text: 'first' }] }, {}] })
     await say('last', waiting.id)
     expect((await reaches(waiting.id, 'completed')).messages).toHaveLength(3)
-    const again = await tasks.fork(id)
+    const again = await forkTask(tasks, id)
     await reaches(again.id, 'completed')
     expect(keys).toEqual([`${id}/s#1`, `${id}/s#1@2`, `${waiting.id}/s#1@2`])
   })
@@ -145,7 +155,9 @@ describe.each(MANAGERS)('over %s', (_, open) => {
       [{ 'input-required#1': { parts: [] } }, 'message.parts must not be empty'],
     ] as const
     for (const [answers, text] of refused)
-      expect(await codeOf(from.tasks.fork(id, { answers: answers as never }))).toBe(`INVALID_PARAMS: ${text}`)
+      expect(await codeOf(forkTask(from.tasks, id, { answers: answers as never }))).toBe(
+        `INVALID_PARAMS: ${text}`,
+      )
     expect(await from.tasks.size()).toBe(1)
   })
 
@@ -158,7 +170,7 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     const { tasks, say, reaches } = from
     const plain = await reaches(await say('plain'), 'completed')
     const { id, generation } = await reaches(await say('steps'), 'completed')
-    const texts: string[] = [await codeOf(tasks.fork('unknown'))]
+    const texts: string[] = [await codeOf(forkTask(tasks, 'unknown'))]
     const options: ForkOptions[] = [
       { generation: generation + 1 },
       { generation: 1 },
@@ -168,8 +180,8 @@ describe.each(MANAGERS)('over %s', (_, open) => {
       { steps: 'all' as never },
       { turn: 1 } as never,
     ]
-    for (const each of options) texts.push(await codeOf(tasks.fork(id, each)))
-    texts.push(await codeOf(tasks.fork(plain.id)))
+    for (const each of options) texts.push(await codeOf(forkTask(tasks, id, each)))
+    texts.push(await codeOf(forkTask(tasks, plain.id)))
     expect(texts.map((text) => text.replaceAll(id, 'ID'))).toMatchInlineSnapshot(`
       [
         "TASK_NOT_FOUND: Task not found: unknown",
@@ -193,7 +205,7 @@ test('any replica continues a fork, also when the one that made it dies', async 
   const { id } = await begin(a, 'Fly')
   await pass(clock, async () => (await b.tasks.stateOf(id)) === 'input-required')
   a.store.fail('orphans', 'acquire')
-  const fork = await a.tasks.fork(id, { answers: { 'input-required#1': 'Rome' } })
+  const fork = await forkTask(a.tasks, id, { answers: { 'input-required#1': 'Rome' } })
   a.store.fail()
   await settle()
   await pass(clock, async () => (await b.tasks.stateOf(fork.id)) === 'completed')
@@ -217,27 +229,27 @@ describe('over a TaskManager, the limits hold:', () => {
 
   test('maxTasks', async () => {
     const [{ tasks }, id] = await started({ maxTasks: 1, whenFull: 'reject' })
-    expect(await codeOf(tasks.fork(id))).toMatch('TASK_LIMIT_REACHED')
+    expect(await codeOf(forkTask(tasks, id))).toMatch('TASK_LIMIT_REACHED')
   })
 
   test('maxRuns', async () => {
     const [{ tasks }, id] = await started({}, { maxRuns: 1 })
-    await tasks.fork(id)
+    await forkTask(tasks, id)
     await settle()
-    expect(await codeOf(tasks.fork(id))).toMatch('UNAVAILABLE')
+    expect(await codeOf(forkTask(tasks, id))).toMatch('UNAVAILABLE')
     expect(tasks.size()).toBe(2)
   })
 
   test('maxRunsPerOwner', async () => {
     const [{ tasks }, id] = await started({}, { maxRunsPerOwner: 1 })
-    await tasks.fork(id)
+    await forkTask(tasks, id)
     await settle()
-    expect(await codeOf(tasks.fork(id))).toMatch('RATE_LIMITED')
+    expect(await codeOf(forkTask(tasks, id))).toMatch('RATE_LIMITED')
   })
 
   test('eventLogSize', async () => {
     const [{ tasks }, id] = await started({ eventLogSize: 2 })
-    expect(await codeOf(tasks.fork(id))).toMatch('more events than eventLogSize')
+    expect(await codeOf(forkTask(tasks, id))).toMatch('more events than eventLogSize')
   })
 })
 
@@ -258,20 +270,22 @@ describe.each(MANAGERS)('over %s, where a user has as many tasks as there may be
     const asked = await say('ask')
     await reaches(asked, 'input-required')
     isDown = false
-    const refused = await Promise.all([tasks.fork(asked), tasks.fork(dead), tasks.redrive(dead)].map(codeOf))
+    const refused = await Promise.all(
+      [forkTask(tasks, asked), forkTask(tasks, dead), redrive(tasks, dead)].map(codeOf),
+    )
     for (const code of refused) expect(code).toMatch('RATE_LIMITED: Too many tasks of one user')
-    expect((await tasks.redriveAll()).failed).toMatchObject([{ from: dead, error: { code: 'RATE_LIMITED' } }])
-    expect((await tasks.deadLetters()).tasks.map(({ id }) => id)).toEqual([dead])
+    expect((await redriveAll(tasks)).failed).toMatchObject([{ from: dead, error: { code: 'RATE_LIMITED' } }])
+    expect((await deadLetters(tasks)).tasks.map(({ id }) => id)).toEqual([dead])
     expect(await tasks.size()).toBe(2)
     await tasks.cancelTask(asked)
-    await reaches((await tasks.redrive(dead)).id, 'completed')
-    const { id } = await tasks.fork(asked)
+    await reaches((await redrive(tasks, dead)).id, 'completed')
+    const { id } = await forkTask(tasks, asked)
     await reaches(id, 'input-required')
-    expect((await tasks.redrive(dead)).state).toBe('completed')
-    expect(await codeOf(tasks.fork(asked))).toMatch('RATE_LIMITED')
+    expect((await redrive(tasks, dead)).state).toBe('completed')
+    expect(await codeOf(forkTask(tasks, asked))).toMatch('RATE_LIMITED')
     expect(errors).toHaveLength(1)
     await handler.close({ graceMs: 1 })
-    expect(await codeOf(tasks.fork(asked))).toBe('none')
+    expect(await codeOf(forkTask(tasks, asked))).toBe('none')
   })
 })
 
@@ -281,7 +295,7 @@ test('a fork without a handler is continued by the next one', async () => {
   const from = await agent(() => tasks, execute)
   const old = await travelled(from, 'Rome')
   await from.handler.close()
-  const { id } = await tasks.fork(old.id, { answers: { 'input-required#1': 'Oslo' } })
+  const { id } = await forkTask(tasks, old.id, { answers: { 'input-required#1': 'Oslo' } })
   expect(tasks.stateOf(id)).toBe('working')
   const next = await agent(() => tasks, execute)
   expect(textsOf(await next.reaches(id, 'completed'))).toEqual(['sun. Oslo. 4.'])
@@ -291,9 +305,9 @@ test('the feed has all events of a fork', async () => {
   const tasks = new TaskManager({ feedSize: 100 })
   const from = await agent(() => tasks, traveller().execute)
   const old = await travelled(from, 'Rome')
-  const feed = tasks.feed()
+  const feed = feedOf(tasks)
   expect((await feed.next()).value?.type).toBe('resync')
-  const { id } = await tasks.fork(old.id)
+  const { id } = await forkTask(tasks, old.id)
   const { generation } = await from.reaches(id, 'completed')
   const read: unknown[] = []
   while (read.length < generation) read.push((await feed.next()).value)

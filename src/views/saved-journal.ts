@@ -3,12 +3,10 @@
  *
  * @module
  */
-import { invalidParams } from '../errors.js'
-import type { JournalEntry, JournalRecorded } from '../events.js'
-import { freezeDeep } from '../json.js'
-import type { JsonObject, JsonValue } from '../json-types.js'
-import type { TaskRecord } from '../task-record.js'
-import type { Artifact, DeepReadonly, TaskSnapshot } from '../task.js'
+import { invalidParams } from '../core/errors.js'
+import type { JournalEntry, JournalRecorded } from '../core/events.js'
+import type { JsonObject, JsonValue } from '../core/json-types.js'
+import type { Artifact, DeepReadonly } from '../core/task.js'
 import {
   readGeneration,
   readName,
@@ -17,7 +15,7 @@ import {
   requireMessage,
   requireObject,
   readElements,
-} from '../validate.js'
+} from '../core/validate.js'
 
 /** The saved journal of the work on a task. */
 export interface SavedJournal {
@@ -34,20 +32,6 @@ export interface SavedJournal {
   }[]
   /** The id of the task that continues this dead letter. */
   readonly redriven?: string
-}
-
-/** The task with its journal. */
-export function toSaved<S extends string>(record: TaskRecord<S>): TaskSnapshot<S> & SavedJournal {
-  const { journal, rewritten, redriven } = record
-  const task = record.snapshot()
-  if (journal.length === 0 && redriven === undefined) return task
-  const written = [...rewritten].map(([artifactId, before]) => ({ artifactId, before }))
-  return freezeDeep({
-    ...task,
-    ...(journal.length > 0 && { recorded: [...journal] }),
-    ...(written.length > 0 && { rewritten: written }),
-    ...(redriven !== undefined && { redriven }),
-  })
 }
 
 export interface ReadJournal {

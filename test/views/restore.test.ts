@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { TaskManager, type TaskSnapshot } from 'a2a-tasks'
+import { TaskManager, type TaskSnapshot, saveTasks, restoreTasks } from 'a2a-tasks'
 import { ManualClock } from 'a2a-tasks/testing'
 import { collect, setup, thrown, walk } from '../support/manager.js'
 
@@ -15,7 +15,7 @@ function saved(): TaskSnapshot[] {
   })
   tasks.addMessage(id, { role: 'user', parts: [{ text: 'Hi' }] })
   // Through JSON, as a database would.
-  return JSON.parse(JSON.stringify(tasks.snapshot())) as TaskSnapshot[]
+  return JSON.parse(JSON.stringify(saveTasks(tasks))) as TaskSnapshot[]
 }
 
 function later(): ManualClock {
@@ -28,8 +28,8 @@ describe('snapshot and restore', () => {
     const before = saved()
     const listener = vi.fn()
     tasks.on('task:event', listener).on('task:created', listener)
-    tasks.restore(before)
-    expect(tasks.snapshot()).toEqual(before)
+    restoreTasks(tasks, before)
+    expect(saveTasks(tasks)).toEqual(before)
     expect(listener).not.toHaveBeenCalled()
   })
 
@@ -39,14 +39,14 @@ describe('snapshot and restore', () => {
     before.signal(id, 'paid')
     const error = { name: 'RangeError', message: 'Too far' }
     before.recordJournal(id, [{ kind: 'failure', reason: 'error', count: 2, error }])
-    const snapshot = before.snapshot()
+    const snapshot = saveTasks(before)
     const tasks = new TaskManager({ clock: later() })
-    tasks.restore(JSON.parse(JSON.stringify(snapshot)) as TaskSnapshot[])
-    expect(tasks.snapshot()).toEqual(snapshot)
+    restoreTasks(tasks, JSON.parse(JSON.stringify(snapshot)) as TaskSnapshot[])
+    expect(saveTasks(tasks)).toEqual(snapshot)
     expect(tasks.receive(id, 'paid#1')).toEqual({ amount: 40 })
     const [task] = snapshot
     const restore = (fields: object) => () =>
-      tasks.restore([{ ...task, id: 'other', ...fields } as TaskSnapshot])
+      restoreTasks(tasks, [{ ...task, id: 'other', ...fields } as TaskSnapshot])
     expect(restore({ signals: [{ name: 1, value: 1 }] })).toThrow('tasks[0].signals[0].name')
     expect(restore({ signals: {} })).toThrow('tasks[0].signals')
     expect(restore({ failure: 'error' })).toThrow('tasks[0].failure')
@@ -55,7 +55,7 @@ describe('snapshot and restore', () => {
 
   test('continue with the generation, and answer older cursors with a resync', async () => {
     const tasks = new TaskManager({ clock: later() })
-    tasks.restore(saved())
+    restoreTasks(tasks, saved())
     expect(tasks.events('task-1', { after: 2 })).toMatchObject([{ type: 'resync', generation: 5 }])
     expect(tasks.events('task-2')).toMatchObject([{ type: 'resync', generation: 1, task: { owner: 'ada' } }])
     const reading = collect(tasks.subscribe('task-1', { after: 5 }))
@@ -68,7 +68,7 @@ describe('snapshot and restore', () => {
     const tasks = new TaskManager({ clock, expiryMs: 1_000 })
     clock.advance(500)
     tasks.createTask({ skill: 'test', id: 'new' })
-    tasks.restore(saved())
+    restoreTasks(tasks, saved())
     expect(tasks.listTasks().map(({ id }) => id)).toEqual(['task-1', 'task-2', 'new'])
     expect(tasks.pageTasks().tasks.map(({ id }) => id)).toEqual(['new', 'task-1', 'task-2'])
     clock.advance(502)
@@ -83,7 +83,7 @@ describe('snapshot and restore', () => {
     const [first, second] = saved()
     if (first === undefined || second === undefined) throw new Error('two tasks were saved')
     const timestamp = first.updatedAt
-    tasks.restore([
+    restoreTasks(tasks, [
       { ...first, state: 'completed', history: [...first.history, { state: 'completed', timestamp }] },
       second,
     ])
@@ -109,14 +109,17 @@ describe('snapshot and restore', () => {
       updatedAt: timestamp,
     }
     const tasks = new TaskManager({ expiryMs: Infinity })
-    tasks.restore([old])
+    restoreTasks(tasks, [old])
     expect(tasks.getTask('old')).toEqual({ ...old, contextId: 'old', messages: [], generation: 2 })
   })
 
   test('treat a task from the future as created now', () => {
     const clock = new ManualClock()
     const tasks = new TaskManager({ clock, expiryMs: 100 })
-    tasks.restore(saved().map((task) => ({ ...task, createdAt: '2099-01-01T00:00:00.000Z' })))
+    restoreTasks(
+      tasks,
+      saved().map((task) => ({ ...task, createdAt: '2099-01-01T00:00:00.000Z' })),
+    )
     tasks.createTask({ skill: 'test' })
     clock.advance(101)
     expect(tasks.prune()).toBe(3)
@@ -164,7 +167,7 @@ describe('snapshot and restore', () => {
       [{ input: 1n }, 'tasks[1].input must be JSON, got a BigInt'],
     ] as const) {
       const tasks = new TaskManager()
-      const error = thrown(() => tasks.restore([task, wrong(change)] as never))
+      const error = thrown(() => restoreTasks(tasks, [task, wrong(change)] as never))
       expect(error).toMatchObject({ code: 'INVALID_PARAMS' })
       expect(String(error)).toContain(message)
       expect(tasks.size()).toBe(0)
@@ -172,7 +175,9 @@ describe('snapshot and restore', () => {
   })
 
   test.each([undefined, null, '[]', {}])('refuse %j', (tasks) => {
-    expect(() => new TaskManager().restore(tasks as never)).toThrow('tasks must be an array of tasks, got')
+    expect(() => restoreTasks(new TaskManager(), tasks as never)).toThrow(
+      'tasks must be an array of tasks, got',
+    )
   })
 
   test('accept all tasks that a manager accepts, to the limit of depth', () => {
@@ -183,14 +188,14 @@ describe('snapshot and restore', () => {
       if (maxDepth > 1) tasks.updateTask(id, { artifacts: [{ deep: deep(maxDepth - 1) }] })
       if (maxDepth > 2) tasks.addMessage(id, { role: 'user', parts: [{ data: deep(maxDepth - 3) }] })
       const restored = new TaskManager({ clock: later(), limits: { maxDepth } })
-      restored.restore(JSON.parse(JSON.stringify(tasks.snapshot())) as TaskSnapshot[])
-      expect(restored.snapshot()).toEqual(tasks.snapshot())
+      restoreTasks(restored, JSON.parse(JSON.stringify(saveTasks(tasks))) as TaskSnapshot[])
+      expect(saveTasks(restored)).toEqual(saveTasks(tasks))
     }
   })
 
   test('treat times ahead of the clock as now', () => {
     const restored = new TaskManager({ clock: new ManualClock('2025-01-01T00:00:00Z') })
-    restored.restore(saved())
+    restoreTasks(restored, saved())
     const task = restored.updateTask('task-1', { state: 'completed' })
     const times = [task.createdAt, ...task.history.map(({ timestamp }) => timestamp), task.updatedAt]
     expect(new Set(times)).toEqual(new Set(['2025-01-01T00:00:00.000Z']))
@@ -200,7 +205,7 @@ describe('snapshot and restore', () => {
     const { tasks, id } = setup()
     tasks.cancelTask(id)
     const restored = new TaskManager({ clock: later() })
-    restored.restore(tasks.snapshot())
+    restoreTasks(restored, saveTasks(tasks))
     expect(restored.signalOf(id).reason).toMatchObject({ code: 'TASK_CANCELED' })
   })
 
@@ -213,7 +218,7 @@ describe('snapshot and restore', () => {
     const first = tasks.pageTasks({ pageSize: 2 })
     clock.advance(1_000)
     const timestamp = '2026-01-01T00:00:00.500Z' // later than the changes of the others
-    tasks.restore([{ id: 'old', skill: 'test', state: 'working', createdAt: timestamp }])
+    restoreTasks(tasks, [{ id: 'old', skill: 'test', state: 'working', createdAt: timestamp }])
     const second = tasks.pageTasks({ cursor: first.nextCursor })
     expect(second.tasks.map(({ id }) => id)).toEqual(['task-4', 'task-3', 'task-2', 'task-1'])
     expect(tasks.pageTasks({ pageSize: 2 }).tasks.map(({ id }) => id)).toEqual(['old', 'task-6'])
@@ -224,13 +229,16 @@ describe('snapshot and restore', () => {
     const { tasks, clock } = setup({ maxTasks: 2, expiryMs: 100 })
     clock.advance(101)
     const createdAt = new Date(clock.now()).toISOString()
-    tasks.restore(['a', 'b'].map((id) => ({ id, skill: 'test', state: 'submitted' as const, createdAt })))
+    restoreTasks(
+      tasks,
+      ['a', 'b'].map((id) => ({ id, skill: 'test', state: 'submitted' as const, createdAt })),
+    )
     expect(tasks.listTasks().map(({ id }) => id)).toEqual(['a', 'b'])
   })
 
   test('refuse more tasks than fit', () => {
     const tasks = new TaskManager({ maxTasks: 1 })
-    expect(() => tasks.restore(saved())).toThrow('Maximum task limit reached: 1')
+    expect(() => restoreTasks(tasks, saved())).toThrow('Maximum task limit reached: 1')
     expect(tasks.size()).toBe(0)
   })
 })

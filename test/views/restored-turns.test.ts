@@ -1,20 +1,20 @@
 /** Turns of a manager that was saved, and restored into another one. */
-import { TaskManager, type SavedTask } from 'a2a-tasks'
+import { TaskManager, type SavedTask, saveTasks, restoreTasks, redrive, deadLetters } from 'a2a-tasks'
 import { DurableTaskManager, memoryStore } from 'a2a-tasks/durable'
 import type { Execute, RequestHandlerOptions } from 'a2a-tasks/server'
 import { postgresStore } from 'a2a-tasks/stores/postgres'
 import type { ManualClock } from 'a2a-tasks/testing'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { child, until } from './support/children.js'
-import { agent, textsOf, type Agent, type Open } from './support/managers.js'
-import { textOf } from '../durable/support/replicas.js'
-import { databaseFile } from '../../stores/sqlite/support/sqlite.js'
-import { newSchema, sharedPglite } from '../../support/pglite.js'
+import { child, until } from '../server/journal/support/children.js'
+import { agent, textsOf, type Agent, type Open } from '../server/journal/support/managers.js'
+import { textOf } from '../server/durable/support/replicas.js'
+import { databaseFile } from '../stores/sqlite/support/sqlite.js'
+import { newSchema, sharedPglite } from '../support/pglite.js'
 
 type Options = Partial<Omit<RequestHandlerOptions, 'tasks' | 'execute' | 'clock'>>
 
 async function saved({ tasks }: Agent): Promise<SavedTask[]> {
-  return JSON.parse(JSON.stringify(await tasks.snapshot())) as SavedTask[]
+  return JSON.parse(JSON.stringify(await saveTasks(tasks))) as SavedTask[]
 }
 
 /** Stores whose leases last by the clock of the test. */
@@ -62,7 +62,7 @@ describe.each(PAIRS)('from %s to %s: the turn of a restored task', (first, secon
       async (clock) => {
         clock.advance(60_000)
         const tasks = await MANAGERS[second](clock)
-        await tasks.restore(given)
+        await restoreTasks(tasks, given)
         return tasks
       },
       execute,
@@ -279,16 +279,16 @@ describe.each(PAIRS)('from %s to %s: the turn of a restored task', (first, secon
     const id = await before.say('go')
     await before.reaches(id, 'failed')
     isDown = false
-    const next = await before.tasks.redrive(id)
+    const next = await redrive(before.tasks, id)
     await before.reaches(next.id, 'completed')
     const after = await restarted(before, execute)
-    expect(await after.tasks.deadLetters()).toEqual({ tasks: [] })
-    expect((await after.tasks.redrive(id)).id).toBe(next.id)
+    expect(await deadLetters(after.tasks)).toEqual({ tasks: [] })
+    expect((await redrive(after.tasks, id)).id).toBe(next.id)
     expect(await after.tasks.size()).toBe(2)
     const dead = (await saved(after)).find((task) => task.id === id)
     expect(dead?.redriven).toBe(next.id)
     const wrong = [{ ...dead, redriven: 1 }] as unknown as SavedTask[]
-    expect(() => new TaskManager().restore(wrong)).toThrow('tasks[0].redriven')
+    expect(() => restoreTasks(new TaskManager(), wrong)).toThrow('tasks[0].redriven')
   })
 
   test('is refused if its history is invalid', async () => {
@@ -297,7 +297,7 @@ describe.each(PAIRS)('from %s to %s: the turn of a restored task', (first, secon
     await before.reaches(id, 'completed')
     const [task] = await saved(before)
     const restore = (recorded: unknown): void =>
-      new TaskManager().restore([{ ...task, recorded } as SavedTask])
+      restoreTasks(new TaskManager(), [{ ...task, recorded } as SavedTask])
     expect(() => restore([{ generation: 1 }])).toThrow('tasks[0].recorded[0].timestamp')
     const entry = { generation: 2, timestamp: '2026-01-01T00:00:00.000Z' }
     expect(() => restore([{ ...entry, entry: { kind: 'nothing' } }])).toThrow(

@@ -1,9 +1,10 @@
 /** Children of tasks, over every manager. */
+import { children } from 'a2a-tasks'
 import { A2AClient } from 'a2a-tasks/client'
 import type { Execute } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
-import { child, until } from './support/children.js'
-import { agent, MANAGERS, type Agent } from './support/managers.js'
+import { child, until } from '../server/journal/support/children.js'
+import { agent, MANAGERS, type Agent } from '../server/journal/support/managers.js'
 
 const LINEAGE = 'https://a2a-tasks.dev/extensions/lineage/v1'
 
@@ -25,12 +26,12 @@ describe.each(MANAGERS)('the children of a task over %s', (_, open) => {
     const first = await sendFrom(own, 'parent of another agent')
     await sendFrom(own, 'another user')
     const second = await sendFrom(own, 'parent of another agent')
-    await until(async () => (await own.tasks.children('parent of another agent')).tasks.length === 2)
-    const { tasks, delegations } = await own.tasks.children('parent of another agent')
+    await until(async () => (await children(own.tasks, 'parent of another agent')).tasks.length === 2)
+    const { tasks, delegations } = await children(own.tasks, 'parent of another agent')
     expect(tasks.map(({ id }) => id).toSorted()).toEqual([first, second].toSorted())
     expect(tasks.map(({ state }) => state)).toEqual(['completed', 'completed'])
     expect(delegations).toEqual([])
-    expect(await own.tasks.children('unknown')).toEqual({ tasks: [], delegations: [] })
+    expect(await children(own.tasks, 'unknown')).toEqual({ tasks: [], delegations: [] })
   })
 
   test('are the tasks of the agents that it delegates to', async () => {
@@ -45,18 +46,18 @@ describe.each(MANAGERS)('the children of a task over %s', (_, open) => {
     await until(async () => (await kinds(id)).filter((kind) => kind === 'handle').length === 2)
     const { url: agentUrl } = slow.client.card.supportedInterfaces[0] ?? {}
     const [first, second] = slow.tasks.listTasks().map((task) => task.id)
-    expect(await tasks.children(id)).toEqual({
+    expect(await children(tasks, id)).toEqual({
       tasks: [],
       delegations: [
         { name: 'book#1', agent: agentUrl, taskId: first, state: 'completed' },
         { name: 'book#2', agent: agentUrl, taskId: second },
       ],
     })
-    expect((await slow.tasks.children(id)).tasks.map((task) => task.id)).toEqual([first, second])
+    expect((await children(slow.tasks, id)).tasks.map((task) => task.id)).toEqual([first, second])
     finish('Booked')
     await until(async () => (await kinds(id)).filter((kind) => kind === 'delegated').length === 2)
     await reaches(id, 'completed')
-    expect((await tasks.children(id)).delegations.map(({ state }) => state)).toEqual([
+    expect((await children(tasks, id)).delegations.map(({ state }) => state)).toEqual([
       'completed',
       'completed',
     ])

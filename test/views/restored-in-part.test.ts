@@ -1,12 +1,13 @@
 /** A store that fails while tasks are restored into it. */
+import { redrive, saveTasks, restoreTasks, deadLetters } from 'a2a-tasks'
 import { DurableTaskManager, memoryStore } from 'a2a-tasks/durable'
 import type { Execute } from 'a2a-tasks/server'
 import type { SavedTask } from 'a2a-tasks'
 import { ManualClock } from 'a2a-tasks/testing'
 import { expect, test } from 'vitest'
-import { faultyStore, type Faults } from '../../support/faulty-store.js'
-import { agent, MANAGERS, textsOf, type Agent } from './support/managers.js'
-import { until } from './support/children.js'
+import { faultyStore, type Faults } from '../support/faulty-store.js'
+import { agent, MANAGERS, textsOf, type Agent } from '../server/journal/support/managers.js'
+import { until } from '../server/journal/support/children.js'
 
 const WRITES = ['create', 'putDocument', 'acquire']
 
@@ -22,8 +23,8 @@ async function saved(
   const other = await from.say('fail')
   await until(() => done.length === 1)
   await from.reaches(other, 'failed')
-  await from.tasks.redrive(other)
-  const tasks = JSON.parse(JSON.stringify(await from.tasks.snapshot())) as SavedTask[]
+  await redrive(from.tasks, other)
+  const tasks = JSON.parse(JSON.stringify(await saveTasks(from.tasks))) as SavedTask[]
   return { tasks, id, other }
 }
 
@@ -60,7 +61,7 @@ async function failsAt(
   })
   let isSettled = false
   const settle = (): void => void (isSettled = true)
-  const restored = manager.restore(tasks)
+  const restored = restoreTasks(manager, tasks)
   restored.then(settle, settle)
   await until(() => {
     clock.advance(1_000)
@@ -85,14 +86,14 @@ test.each(['before', 'after'] as const)(
         async (clock) => {
           clock.advance(own.now() - clock.now() + 60_000)
           const manager = new DurableTaskManager({ store, clock })
-          await manager.restore(tasks)
+          await restoreTasks(manager, tasks)
           return manager
         },
         worker(done, () => undefined),
       )
       expect(textsOf(await after.reaches(id, 'completed'))).toEqual(['AB'])
       expect(done).toEqual(['one'])
-      const letters = await after.tasks.deadLetters()
+      const letters = await deadLetters(after.tasks)
       expect(letters.tasks.map((letter) => letter.id)).not.toContain(other)
       expect(after.errors.map(({ error }) => String(error)).filter((text) => text !== 'Error: No')).toEqual(
         [],
@@ -111,6 +112,6 @@ test('a task with the id of another one is refused, also when that one has not c
   const manager = new DurableTaskManager({ store: memoryStore({ now: () => clock.now() }), clock })
   const [first] = tasks
   if (first === undefined) expect.fail()
-  await manager.restore([{ ...first, createdAt: '2020-01-01T00:00:00.000Z' }])
-  await expect(manager.restore([first])).rejects.toThrow(`is taken: ${first.id}`)
+  await restoreTasks(manager, [{ ...first, createdAt: '2020-01-01T00:00:00.000Z' }])
+  await expect(restoreTasks(manager, [first])).rejects.toThrow(`is taken: ${first.id}`)
 })

@@ -3,11 +3,11 @@
  *
  * @module
  */
-import { invalidParams } from '../errors.js'
-import type { JournalEntry, JournalRecorded, MessageAdded, TaskEvent, TurnEntry } from '../events.js'
-import { isInterrupted, isTerminal, type Lifecycle } from '../lifecycle.js'
-import { replayable } from './attempts.js'
-import { isNamed } from './named-entry.js'
+import { invalidParams } from '../core/errors.js'
+import type { JournalEntry, JournalRecorded, MessageAdded, TaskEvent, TurnEntry } from '../core/events.js'
+import { isInterrupted, isTerminal, type Lifecycle } from '../core/lifecycle.js'
+import { replayable } from '../core/history/attempts.js'
+import { isNamed } from '../core/history/named-entry.js'
 
 export interface Past<S extends string> {
   /** The events up to the last one of {@link entries}. What the code has shown since then, it shows again. */

@@ -1,9 +1,10 @@
 /** Tasks that have failed for good: the list of them. */
+import { deadLetters } from 'a2a-tasks'
 import type { Execute } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
-import { begin, get, pass, replicas, settle } from '../durable/support/replicas.js'
-import { stateName } from '../spec/support/agent.js'
-import { agent, MANAGERS } from '../journal/support/managers.js'
+import { begin, get, pass, replicas, settle } from '../server/durable/support/replicas.js'
+import { stateName } from '../server/spec/support/agent.js'
+import { agent, MANAGERS } from '../server/journal/support/managers.js'
 
 describe.each(MANAGERS)('over %s', (_, open) => {
   test('tasks that failed after all attempts are listed, page by page, and others are not', async () => {
@@ -21,9 +22,9 @@ describe.each(MANAGERS)('over %s', (_, open) => {
       await reaches(id, text === 'ok' ? 'completed' : 'failed')
       if (text === 'throw') ids.push(id)
     }
-    const first = await tasks.deadLetters({ pageSize: 2 })
+    const first = await deadLetters(tasks, { pageSize: 2 })
     const { nextCursor = '' } = first
-    const second = await tasks.deadLetters({ pageSize: 2, cursor: nextCursor })
+    const second = await deadLetters(tasks, { pageSize: 2, cursor: nextCursor })
     expect([...first.tasks, ...second.tasks].map(({ id }) => id)).toEqual(ids.toReversed())
     expect(second.nextCursor).toBeUndefined()
     expect(first.tasks[0]?.failure).toEqual({
@@ -71,7 +72,7 @@ describe.each(MANAGERS)('over %s', (_, open) => {
         expect(JSON.stringify(answer)).toContain('TASK_STATE_FAILED')
       }
     }
-    expect(new Set((await tasks.deadLetters()).tasks.map(({ id }) => id))).toEqual(new Set(ids))
+    expect(new Set((await deadLetters(tasks)).tasks.map(({ id }) => id))).toEqual(new Set(ids))
     expect(errors.map(({ error }) => error)).toEqual(thrown.map(([error]) => error))
   })
 })
@@ -86,7 +87,7 @@ test('a task that kills its processes is listed', async () => {
   await settle()
   a.store.fail()
   await pass(clock, async () => stateName((await get(b, id)).status.state) === 'failed')
-  expect((await b.tasks.deadLetters()).tasks).toMatchObject([
+  expect((await deadLetters(b.tasks)).tasks).toMatchObject([
     { id, failure: { reason: 'restarts', count: 0 } },
   ])
 })

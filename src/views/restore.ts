@@ -1,9 +1,9 @@
 /**
- * Validation of saved tasks, and their restoration.
+ * Restoring saved tasks: their validation.
  *
  * @module
  */
-import { invalidParams } from './errors.js'
+import { invalidParams } from '../core/errors.js'
 import {
   readGeneration,
   readName,
@@ -15,19 +15,21 @@ import {
   requireObject,
   requireState,
   readElements,
-} from './validate.js'
-import { JsonReader } from './json.js'
+} from '../core/validate.js'
+import { JsonReader } from '../core/json.js'
 import { describe } from '../runtime/describe.js'
-import type { JsonObject, JsonValue } from './json-types.js'
-import { canTransition, isTerminal, type Lifecycle, type TaskState } from './lifecycle.js'
-import type { Settings } from './options.js'
-import { readJournal, type ReadJournal, type SavedJournal } from './saved/saved-journal.js'
-import { TaskRecord } from './task-record.js'
-import type { StateTransition, Task, TaskFailure, TaskSnapshot } from './task.js'
-import { instantOf, type Instant } from './timeline.js'
-import { usageOf } from './sizes.js'
+import type { JsonObject, JsonValue } from '../core/json-types.js'
+import { canTransition, isTerminal, type Lifecycle, type TaskState } from '../core/lifecycle.js'
+import type { LocalTasks, MaybePromise, SharedTasks } from '../core/managers.js'
+import type { Settings } from '../core/options.js'
+import { readJournal, type ReadJournal, type SavedJournal } from './saved-journal.js'
+import { requirePort } from './room.js'
+import { TaskRecord } from '../core/task-record.js'
+import type { StateTransition, Task, TaskFailure, TaskSnapshot } from '../core/task.js'
+import { instantOf, type Instant } from '../core/timeline.js'
+import { usageOf } from '../core/sizes.js'
 
-/** A task that `restore` accepts: an element of `snapshot()`, or a task of an older version with fewer properties. */
+/** A task that `restoreTasks` accepts: an element of what `saveTasks` returns, or a task of an older version with fewer properties. */
 export interface SavedTask<S extends string = TaskState> extends Partial<
   Omit<TaskSnapshot<S>, 'id' | 'state' | 'skill' | 'createdAt'>
 > {
@@ -41,7 +43,7 @@ export interface SavedTask<S extends string = TaskState> extends Partial<
   readonly redriven?: SavedJournal['redriven']
 }
 
-const NO_LIMIT = { subject: 'Task', option: 'restore', maxBytes: Infinity }
+const NO_LIMIT = { subject: 'Task', option: 'restoreTasks', maxBytes: Infinity }
 const KEYS = [
   'id',
   'contextId',
@@ -71,8 +73,44 @@ const ENVELOPE_DEPTH = 2
 /** Leaves room to count on within the safe integers. */
 const MAX_GENERATION = 2 ** 52
 
-/** Records of saved tasks with their histories, each checked. Timestamps after `now` are set to `now`. */
-export function toRecords<S extends string>(
+/**
+ * Adds saved tasks with their journals to a manager, without events. Over memory, all or none are added, before this returns; a
+ * request handler that is created afterwards continues their unfinished turns, as far as these have recorded something.
+ *
+ * Over a store, all are checked before the first is stored, and stored one after the other. After a failure, call it again:
+ * those that it has stored stay, and are completed. When a task with other content has an id, those before it stay stored.
+ * Unfinished turns continue in any process.
+ *
+ * The logs of restored tasks start empty: subscribing from an earlier cursor yields a `resync`. An earlier cursor is valid only
+ * if its event was part of the saved task; if saves can lag behind, subscribe without a cursor.
+ *
+ * @throws {TypeError} for a manager that is not of this package.
+ * @throws {A2AError} `INVALID_PARAMS` with the path of the invalid value, or of an id that is in use; over memory
+ *   `TASK_LIMIT_REACHED`; over a store `STORE_FAILED`. As a rejection over a store.
+ */
+export function restoreTasks<S extends string>(tasks: LocalTasks<S>, saved: Iterable<SavedTask<S>>): void
+export function restoreTasks<S extends string>(
+  tasks: SharedTasks<S>,
+  saved: Iterable<SavedTask<S>>,
+): Promise<void>
+export function restoreTasks<S extends string>(
+  tasks: LocalTasks<S> | SharedTasks<S>,
+  saved: Iterable<SavedTask<S>>,
+): MaybePromise<void>
+export function restoreTasks<S extends string>(
+  tasks: LocalTasks<S> | SharedTasks<S>,
+  saved: Iterable<SavedTask<S>>,
+): MaybePromise<void> {
+  const port = requirePort<S>(tasks, 'restoreTasks')
+  const restore = (): MaybePromise<void> => {
+    const now = port.now()
+    return port.restore(toRecords(saved, port.settings, now), now)
+  }
+  return 'documents' in tasks ? Promise.resolve().then(restore) : restore()
+}
+
+/** Records of saved tasks with their journals, each checked. Timestamps after `now` are set to `now`. */
+function toRecords<S extends string>(
   saved: Iterable<SavedTask<S>>,
   settings: Settings<S>,
   now: Instant,
@@ -92,7 +130,7 @@ export function toRecords<S extends string>(
     const created = task.createdAt === now.iso ? now : instantOf(Date.parse(task.createdAt))
     const record = new TaskRecord(task, created, usageOf(task), task.generation)
     if (journal.recorded.length > 0) record.resume(journal.recorded, journal.rewritten)
-    record.redriven = journal.redriven
+    if (journal.redriven !== undefined) record.redriven = { taskId: journal.redriven, isMade: true }
     if (task.state === 'canceled') record.endReason = 'TASK_CANCELED'
     return record
   })

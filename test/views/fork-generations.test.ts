@@ -1,9 +1,10 @@
 /** Forks at each generation of a task that has used everything which a history records. */
+import { fork as forkTask } from 'a2a-tasks'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Task, TaskStreamEvent } from 'a2a-tasks'
 import { textOf, type DelegationAgent, type Execute } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
-import { agent, MANAGERS, textsOf, type Agent } from './support/managers.js'
+import { agent, MANAGERS, textsOf, type Agent } from '../server/journal/support/managers.js'
 
 /** An agent without a network, and the ids of the messages that it received. */
 function airline(): { readonly client: DelegationAgent; readonly received: string[] } {
@@ -116,14 +117,14 @@ describe.each(MANAGERS.slice(0, 3))('over %s', (_, open) => {
     const began = log.find((event) => event.type === 'journal')?.generation ?? 0
     let done = calls.length
     for (const { generation } of log) {
-      const forked = tasks.fork(id, { generation })
+      const forked = forkTask(tasks, id, { generation })
       if (generation < began) {
         await expect(forked).rejects.toMatchObject({ code: 'INVALID_PARAMS' })
         continue
       }
       const fork = await forked
       expect(shown(await travel(from, fork.id)), `fork of ${generation}`).toEqual(shown(task))
-      const again = await tasks.fork(fork.id, { generation: fork.generation })
+      const again = await forkTask(tasks, fork.id, { generation: fork.generation })
       expect(shown(await travel(from, again.id)), `fork of the fork of ${generation}`).toEqual(shown(task))
       // Recorded steps are not done again, in either fork.
       const left = ['a', 'b', 'c', 'e', 'f'].filter((name) => !isRecorded(log, generation, name))
@@ -134,6 +135,6 @@ describe.each(MANAGERS.slice(0, 3))('over %s', (_, open) => {
     expect(new Set(received).size).toBe(received.length)
     expect(errors).toEqual([])
     for (const generation of [0, -1, log.length + 1, 1.5, NaN])
-      await expect(tasks.fork(id, { generation })).rejects.toMatchObject({ code: 'INVALID_PARAMS' })
+      await expect(forkTask(tasks, id, { generation })).rejects.toMatchObject({ code: 'INVALID_PARAMS' })
   })
 })

@@ -1,5 +1,12 @@
 /** The feed of a `TaskManager`: removed and restored tasks, and what the logs of the tasks no longer keep. */
-import { TaskManager, type FeedEntry, type TaskManagerOptions } from 'a2a-tasks'
+import {
+  TaskManager,
+  type FeedEntry,
+  type TaskManagerOptions,
+  feed as feedOf,
+  restoreTasks,
+  saveTasks,
+} from 'a2a-tasks'
 import { ManualClock } from 'a2a-tasks/testing'
 import { describe, expect, onTestFinished, test } from 'vitest'
 
@@ -14,7 +21,7 @@ async function open(options: TaskManagerOptions = {}): Promise<Opened> {
   const clock = new ManualClock()
   const tasks = new TaskManager({ feedSize: 100, clock, ...options })
   onTestFinished(() => tasks.destroy())
-  const feed = tasks.feed()
+  const feed = feedOf(tasks)
   const next = async (count: number): Promise<string[]> => {
     const shown: string[] = []
     while (shown.length < count) {
@@ -37,8 +44,8 @@ describe('a removed task', () => {
     const { tasks, clock, next } = await open({ expiryMs: 1_000 })
     const { createdAt } = tasks.createTask({ id: 'a', skill: 's', owner: 'alice' })
     expect(await next(1)).toEqual(['a 1'])
-    const others = tasks.feed({ filter: { owner: 'bob' } })
-    const own = tasks.feed({ filter: { owner: 'alice' } })
+    const others = feedOf(tasks, { filter: { owner: 'bob' } })
+    const own = feedOf(tasks, { filter: { owner: 'alice' } })
     await Promise.all([others.next(), own.next()])
     clock.advance(1_001)
     tasks.prune()
@@ -82,7 +89,7 @@ test('a restored task has only its later events in the feed', async () => {
   saved.createTask({ id: 'a', skill: 's' })
   saved.updateTask('a', { state: 'working' })
   const { tasks, next } = await open()
-  tasks.restore(saved.snapshot())
+  restoreTasks(tasks, saveTasks(saved))
   saved.destroy()
   tasks.updateTask('a', { state: 'completed' })
   expect(await next(1)).toEqual(['a 3'])
@@ -92,12 +99,12 @@ test('a cursor of an earlier process is not known, however many entries there ar
   const clock = new ManualClock()
   const earlier = new TaskManager({ feedSize: 10, clock })
   for (let count = 0; count < 5; count += 1) earlier.createTask({ skill: 's' })
-  const { value } = await earlier.feed().next()
+  const { value } = await feedOf(earlier).next()
   earlier.destroy()
   clock.advance(1)
   const { tasks } = await open({ clock })
   for (let count = 0; count < 8; count += 1) tasks.createTask({ skill: 's' })
-  expect((await tasks.feed({ after: value?.cursor }).next()).value?.type).toBe('resync')
+  expect((await feedOf(tasks, { after: value?.cursor }).next()).value?.type).toBe('resync')
 })
 
 test('a listener that changes tasks does not change the order', async () => {

@@ -1,9 +1,19 @@
 /** Dead letters that are redriven: new tasks that continue them. */
-import { A2AError, TaskManager, type Task } from 'a2a-tasks'
+import {
+  A2AError,
+  TaskManager,
+  type Task,
+  redrive,
+  deadLetters,
+  fork as forkTask,
+  redriveAll,
+  restoreTasks,
+} from 'a2a-tasks'
 import type { Execute } from 'a2a-tasks/server'
+import { limitForks } from '../../src/views/room.js'
 import { describe, expect, test } from 'vitest'
-import { begin, cluster, pass, settle } from '../durable/support/replicas.js'
-import { agent, MANAGERS, textsOf } from '../journal/support/managers.js'
+import { begin, cluster, pass, settle } from '../server/durable/support/replicas.js'
+import { agent, MANAGERS, textsOf } from '../server/journal/support/managers.js'
 
 /** Code whose service is down at first. */
 function flaky(): { readonly execute: Execute; readonly keys: string[]; readonly mend: () => void } {
@@ -38,15 +48,15 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     const id = await say('go')
     const old = await reaches(id, 'failed')
     mend()
-    const [first, second] = await Promise.all([tasks.redrive(id), tasks.redrive(id)])
+    const [first, second] = await Promise.all([redrive(tasks, id), redrive(tasks, id)])
     expect(second.id).toBe(first.id)
     const task = await reaches(first.id, 'completed')
     expect(textsOf(task)).toEqual(['Begun. For 7 by attempt 1.'])
     expect(task).toMatchObject({ contextId: old.contextId, referenceTaskIds: [id] })
     expect(task.failure).toBeUndefined()
     expect(keys).toEqual([`${id}/before#1`, `${id}/price#1`, `${id}/price#1`, `${id}/price#1`])
-    expect(await tasks.redrive(id)).toEqual(task)
-    expect(await tasks.deadLetters()).toEqual({ tasks: [] })
+    expect(await redrive(tasks, id)).toEqual(task)
+    expect(await deadLetters(tasks)).toEqual({ tasks: [] })
     expect(await tasks.getTask(id)).toEqual(old)
     expect(await tasks.size()).toBe(2)
     expect(errors).toHaveLength(2)
@@ -58,8 +68,8 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     const id = await say('go')
     await reaches(id, 'failed')
     mend()
-    tasks.limitForks(() => Promise.resolve())
-    const [first, second] = await Promise.all([tasks.redrive(id), tasks.redrive(id)])
+    limitForks(tasks, () => Promise.resolve())
+    const [first, second] = await Promise.all([redrive(tasks, id), redrive(tasks, id)])
     expect(second.id).toBe(first.id)
     await reaches(first.id, 'completed')
     expect(await tasks.size()).toBe(2)
@@ -71,9 +81,9 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     const id = await say('go')
     await reaches(id, 'failed')
     mend()
-    const { id: redriven } = await tasks.redrive(id)
+    const { id: redriven } = await redrive(tasks, id)
     await reaches(redriven, 'completed')
-    const fork = await tasks.fork(redriven, { steps: { 'before#1': 1 } })
+    const fork = await forkTask(tasks, redriven, { steps: { 'before#1': 1 } })
     await reaches(fork.id, 'completed')
     expect(keys.at(-1)).toBe(`${fork.id}/price#1`)
   })
@@ -83,11 +93,11 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     const { tasks, say, reaches } = await agent(open, execute, RETRY)
     const id = await say('go')
     await reaches(id, 'failed')
-    const second = await tasks.redrive(id)
+    const second = await redrive(tasks, id)
     await reaches(second.id, 'failed')
-    expect((await tasks.deadLetters()).tasks.map((task) => task.id)).toEqual([second.id])
+    expect((await deadLetters(tasks)).tasks.map((task) => task.id)).toEqual([second.id])
     mend()
-    await reaches((await tasks.redrive(second.id)).id, 'completed')
+    await reaches((await redrive(tasks, second.id)).id, 'completed')
     expect(new Set(keys)).toEqual(new Set([`${id}/before#1`, `${id}/price#1`]))
     expect(keys).toHaveLength(6)
   })
@@ -103,19 +113,19 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     }
     mend()
     const [a, b, c] = ids
-    const { redriven, failed } = await tasks.redriveAll({ where: ({ id }) => id !== b })
+    const { redriven, failed } = await redriveAll(tasks, { where: ({ id }) => id !== b })
     expect(failed).toEqual([])
     expect(redriven.map(({ from }) => from)).toEqual([c, a])
     for (const { taskId } of redriven) await reaches(taskId, 'completed')
-    expect((await tasks.deadLetters()).tasks.map(({ id }) => id)).toEqual([b])
+    expect((await deadLetters(tasks)).tasks.map(({ id }) => id)).toEqual([b])
   })
 
   test('a task that is no dead letter is refused', async () => {
     const { tasks, say, reaches } = await agent(open, () => 'Done')
     const id = await say('go')
     await reaches(id, 'completed')
-    expect(await codeOf(tasks.redrive(id))).toMatch(/^INVALID_PARAMS: .*is no dead letter/)
-    expect(await codeOf(tasks.redrive('unknown'))).toMatch('TASK_NOT_FOUND')
+    expect(await codeOf(redrive(tasks, id))).toMatch(/^INVALID_PARAMS: .*is no dead letter/)
+    expect(await codeOf(redrive(tasks, 'unknown'))).toMatch('TASK_NOT_FOUND')
   })
 })
 
@@ -135,7 +145,7 @@ test('two replicas make one task of a dead letter, also of one that had recorded
   dead.store.fail()
   await pass(clock, async () => (await a.tasks.stateOf(id)) === 'failed')
   isDown = false
-  const [first, second] = await Promise.all([a.tasks.redrive(id), b.tasks.redrive(id)])
+  const [first, second] = await Promise.all([redrive(a.tasks, id), redrive(b.tasks, id)])
   expect(second.id).toBe(first.id)
   await pass(clock, async () => (await b.tasks.stateOf(first.id)) === 'completed')
   expect(seen).toEqual(['go', first.id])
@@ -146,7 +156,7 @@ test('a dead letter of other work than that of a handler is refused', async () =
   const tasks = new TaskManager()
   const failure = { reason: 'restarts', count: 3, worker: 'gateway' } as const
   const createdAt = new Date().toISOString()
-  tasks.restore([{ id: 'a', skill: 'chat', state: 'failed', createdAt, failure }])
-  expect(await codeOf(tasks.redrive('a'))).toMatch(/^UNSUPPORTED_OPERATION: .*"gateway"/)
-  expect((await tasks.redriveAll()).failed).toMatchObject([{ from: 'a' }])
+  restoreTasks(tasks, [{ id: 'a', skill: 'chat', state: 'failed', createdAt, failure }])
+  expect(await codeOf(redrive(tasks, 'a'))).toMatch(/^UNSUPPORTED_OPERATION: .*"gateway"/)
+  expect((await redriveAll(tasks)).failed).toMatchObject([{ from: 'a' }])
 })

@@ -1,0 +1,55 @@
+/**
+ * Port of the managers for views: what `fork`, `feed`, `restoreTasks` and others need beside the public methods.
+ *
+ * @module
+ */
+import type { NewLog } from './events.js'
+import type { FeedSource } from './feed/types.js'
+import type { MaybePromise } from './managers.js'
+import type { Settings } from './options.js'
+import type { RequireRoom } from './queries.js'
+import type { TaskRecord } from './task-record.js'
+import type { TaskTable } from './task-table.js'
+import type { Task } from './task.js'
+import type { Instant } from './timeline.js'
+
+/** A task that is to be added with its log. */
+export interface AddedTask<S extends string> {
+  readonly id: string
+  readonly log: (timestamp: string) => NewLog<S>
+  /** Whether code continues the turn. Otherwise the task waits for the user. */
+  readonly isWorking: boolean
+}
+
+export interface ManagerPort<S extends string> {
+  readonly settings: Settings<S>
+  /** What asks for room before each fork. */
+  readonly limits: Set<RequireRoom>
+  /** `undefined` without the option `feedSize`. */
+  readonly feed: FeedSource<S> | undefined
+  /** The records of a manager in memory. */
+  readonly table?: Pick<TaskTable<S>, 'get' | typeof Symbol.iterator>
+  now(): Instant
+  /**
+   * Adds a task, and lets its turn continue. Emits `task:created`.
+   *
+   * @returns A copy of the task. Over memory, it is there before this returns.
+   * @throws {A2AError} `INVALID_PARAMS` for an id that is in use; `TASK_LIMIT_REACHED`.
+   */
+  add(added: AddedTask<S>): MaybePromise<Task<S>>
+  /** Adds saved tasks without events, and lets their turns continue. */
+  restore(records: readonly TaskRecord<S>[], now: Instant): MaybePromise<void>
+}
+
+/** Shared by the builds of the package: a program can load both. */
+const PORT = Symbol.for('a2a-tasks.port')
+
+export function givePort<S extends string>(tasks: object, port: ManagerPort<S>): void {
+  Object.defineProperty(tasks, PORT, { value: port })
+}
+
+/** The port of a `TaskManager` or a `DurableTaskManager`; `undefined` for any other manager. */
+export function portOf<S extends string>(tasks: object): ManagerPort<S> | undefined {
+  // `givePort` of a manager with these states has set it.
+  return Reflect.get(tasks, PORT) as ManagerPort<S> | undefined
+}
