@@ -95,7 +95,8 @@ function fileOf(inputs: readonly string[], isNeededByClient: boolean, coreFile: 
 
 /** Packages that are built in come with the code that uses them; zod has a chunk without any, which schemas use. */
 function layerOf(inputs: readonly string[]): string {
-  const folders = inputs.map((input) => /^src\/([^/]+)\//.exec(input)?.[1] ?? '')
+  // Views share chunks with the core.
+  const folders = inputs.map((input) => /^src\/([^/]+)\//.exec(input)?.[1]?.replace('views', 'core') ?? '')
   const highest = Math.max(...folders.map((folder) => LAYERS.indexOf(folder)))
   if (highest >= 0) return LAYERS[highest] ?? ''
   return inputs.some((input) => input.includes('/zod/')) ? 'schemas' : 'runtime'

@@ -154,13 +154,13 @@ export class A2AError<C extends ErrorCode = ErrorCode> extends Error {
   /** Whether `value` is an error of this library and, if `code` is passed, has that code. */
   static is(value: unknown): value is AnyA2AError
   /** The code of 0.1 for `JOURNAL_MISMATCH`. */
-  static is(value: unknown, code: 'HISTORY_MISMATCH'): value is A2AError<'JOURNAL_MISMATCH'>
+  static is(value: unknown, code: 'JOURNAL_MISMATCH'): value is A2AError<'JOURNAL_MISMATCH'>
   static is<C extends ErrorCode>(value: unknown, code: C): value is A2AError<C>
-  static is(value: unknown, code?: ErrorCode | 'HISTORY_MISMATCH'): boolean {
+  static is(value: unknown, code?: ErrorCode | 'JOURNAL_MISMATCH'): boolean {
     if (typeof value !== 'object' || value === null || !(BRAND in value)) return false
     // As a callback of `filter`, this function receives an index here.
     if (typeof code !== 'string') return true
-    return 'code' in value && value.code === (code === 'HISTORY_MISMATCH' ? 'JOURNAL_MISMATCH' : code)
+    return 'code' in value && value.code === (code === 'JOURNAL_MISMATCH' ? 'JOURNAL_MISMATCH' : code)
   }
 }
 

@@ -1,17 +1,16 @@
 /**
- * Records of the tasks in a manager, with their logs and lists. Callers receive only the frozen task of `snapshot`.
+ * Records of the tasks in a manager. Callers receive only the frozen task of `snapshot`.
  *
  * @module
  */
 import type { JournalEntry, JournalRecorded, NewLog, TaskEvent } from './events.js'
-import { apply, create, createdEvent, findArtifact, thawTask } from './evolve.js'
+import { apply, create, findArtifact, thawTask } from './evolve.js'
 import type { Artifact, DeepReadonly, TaskSnapshot, Task } from './task.js'
 import type { EndReason, RemovalCode } from './errors.js'
 import { freezeDeep, type Size } from './json.js'
-import { Heap, type HeapItem } from '../runtime/heap.js'
-import { byText } from './queries.js'
 import type { Instant } from './timeline.js'
 import { costOfTask, costsOf, EVENT_COST, payloadSize, usageAfter, type Usage } from './sizes.js'
+import { TaskLog } from './task-log.js'
 
 /** A call of `waitFor` that is pending. */
 export interface Waiter<S extends string> {
@@ -54,7 +53,7 @@ export interface Chain<S extends string> {
 }
 
 /** The tasks of a list whose latest change was in the same millisecond, and the last link of an earlier one. */
-interface Millisecond<S extends string> {
+export interface Millisecond<S extends string> {
   readonly records: readonly TaskRecord<S>[]
   readonly before: Link<S> | undefined
 }
@@ -80,93 +79,6 @@ interface Rewriting {
 const NO_STEP = ''
 
 const NO_USAGE: Usage = { artifacts: 0, messages: 0 }
-
-/** The maximum bytes of JSON in the events of one log: a thousand versions of an artifact can be large. */
-const MAX_BYTES = 4_194_304
-interface Segment<S extends string> {
-  readonly events: readonly TaskEvent<S>[]
-  readonly bytes: number
-  readonly cost: number
-}
-
-/**
- * The latest `size` events, or fewer if they are large. Two segments make dropping old events O(1): when the newer
- * segment is full, it replaces the older one.
- *
- * The `created` event is not kept: the task holds all its data, and 100,000 of these events take 10 MB.
- */
-class TaskLog<S extends string> {
-  /** Undefined until the newer segment is full once, which most logs never reach. */
-  #older: Segment<S> | undefined
-  #newer: TaskEvent<S>[] | undefined
-  #newerBytes = 0
-  #newerCost = 0
-  /** Generation of the latest event that is no longer held; 0 while all are. */
-  #dropped: number
-
-  /** @param dropped The generation up to which events are not held: 0 for a new task, its own for a restored one. */
-  constructor(dropped: number) {
-    this.#dropped = dropped
-  }
-
-  /** The bytes of heap that the events take beside what the task shares with them. */
-  get cost(): number {
-    return (this.#older?.cost ?? 0) + this.#newerCost
-  }
-
-  /**
-   * @param bytes The JSON bytes of the event.
-   * @param cost What the event adds to {@link cost}.
-   * @param size The number of events to keep.
-   */
-  push(event: TaskEvent<S>, bytes: number, cost: number, size: number): void {
-    // A literal reserves one element, pushing to an empty array 17.
-    if (this.#newer === undefined) this.#newer = [event]
-    else this.#newer.push(event)
-    this.#newerBytes += bytes + EVENT_COST
-    this.#newerCost += cost + EVENT_COST
-    // The latest event is kept even if it alone exceeds the maximum.
-    if ((this.#older?.bytes ?? 0) + this.#newerBytes > MAX_BYTES) this.#replaceOlder(undefined)
-    if (this.#newer.length >= size) {
-      this.#replaceOlder({ events: this.#newer, bytes: this.#newerBytes, cost: this.#newerCost })
-    } else if (this.#newerBytes >= MAX_BYTES / 2) {
-      // The segment is large but not full: the older events may still fit.
-      const { events, bytes, cost } = this.#older ?? { events: [], bytes: 0, cost: 0 }
-      this.#older = {
-        events: [...events, ...this.#newer],
-        bytes: bytes + this.#newerBytes,
-        cost: cost + this.#newerCost,
-      }
-    } else {
-      return
-    }
-    this.#newer = undefined
-    this.#newerBytes = 0
-    this.#newerCost = 0
-  }
-
-  /** The event of `generation`; `undefined` if it is not held, or not among the latest `size`. */
-  at(generation: number, task: TaskSnapshot<S>, size: number): TaskEvent<S> | undefined {
-    if (generation <= this.#dropped || generation <= task.generation - size) return undefined
-    // The task holds all data of its first event.
-    if (generation === 1) return createdEvent(task, task.history[0]?.state ?? task.state, task.createdAt)
-    const first = this.#newer?.[0]
-    if (first !== undefined && generation >= first.generation)
-      return this.#newer?.[generation - first.generation]
-    const oldest = this.#older?.events[0]
-    return oldest && this.#older?.events[generation - oldest.generation]
-  }
-
-  /** Frees what pushing reserved. For a task that has ended. */
-  trim(): void {
-    this.#newer = this.#newer?.slice()
-  }
-
-  #replaceOlder(segment: Segment<S> | undefined): void {
-    this.#dropped = this.#older?.events.at(-1)?.generation ?? this.#dropped
-    this.#older = segment
-  }
-}
 
 export class TaskRecord<S extends string> {
   /** Neighbours in the order of creation. */
@@ -365,101 +277,4 @@ export function recordOf<S extends string>(
   const record = new TaskRecord(create(created), now, undefined, undefined, cost)
   for (const event of others) record.append(event, logSize, undefined, keepsJournal)
   return record
-}
-
-/** What one owner's tasks take of a manager. */
-export interface Holding {
-  /** Number of tasks. */
-  readonly tasks: number
-  /** Estimated bytes of heap. */
-  readonly bytes: number
-}
-
-/** The amounts that a manager limits. */
-export type Unit = keyof Holding
-
-interface Ranked<S extends string> extends HeapItem {
-  readonly holding: Holding
-  chain: Chain<S>
-}
-
-/** The owners that have tasks of one kind, such as ended ones, by how much all their tasks take. */
-export class Ranking<S extends string> {
-  readonly #ranked = new Map<string, Ranked<S>>()
-  readonly #heap: Heap<Ranked<S>>
-
-  constructor(unit: Unit) {
-    this.#heap = new Heap((a, b) => {
-      const difference = a.holding[unit] - b.holding[unit]
-      return difference > 0 || (difference === 0 && ageOf(a) < ageOf(b))
-    })
-  }
-
-  /** The first task of the owner that holds most. Of several such owners, the one whose task changed first. */
-  get first(): TaskRecord<S> | undefined {
-    return this.#heap.first?.chain.first?.record
-  }
-
-  /**
-   * Called after a task of the owner was added, changed or removed.
-   *
-   * @param chain The owner's tasks of this kind.
-   */
-  update(owner: string, holding: Holding, chain: Chain<S> | undefined): void {
-    const known = this.#ranked.get(owner)
-    if (chain === undefined) {
-      if (known !== undefined) this.#heap.remove(known)
-      this.#ranked.delete(owner)
-    } else if (known === undefined) {
-      const ranked = { index: -1, holding, chain }
-      this.#ranked.set(owner, ranked)
-      this.#heap.add(ranked)
-    } else {
-      known.chain = chain
-      this.#heap.fix(known)
-    }
-  }
-}
-
-function ageOf({ chain }: Ranked<string>): number {
-  return chain.first?.record.stamp ?? 0
-}
-
-/**
- * The tasks of a list from `link`, the last one of its millisecond, to the beginning. Those of one millisecond are in the
- * order of their changes in the list.
- */
-export function* latestFirst<S extends string>(
-  chain: Chain<S>,
-  link: Link<S> | undefined,
-): Generator<TaskRecord<S>> {
-  while (link !== undefined) {
-    const { record, previous }: Link<S> = link
-    if (previous?.record.task.updatedAt === record.task.updatedAt) {
-      const { records, before } = millisecondOf(chain, link)
-      yield* records
-      link = before
-    } else {
-      yield record
-      link = previous
-    }
-  }
-}
-
-/** How many sorted milliseconds a list keeps. A page often has tasks of two. */
-const MAX_SORTED = 8
-
-/** The tasks of a millisecond by their ids. Pages of a list that does not change sort them once. */
-function millisecondOf<S extends string>(chain: Chain<S>, last: Link<S>): Millisecond<S> {
-  const { updatedAt } = last.record.task
-  const known = chain.sorted?.get(updatedAt)
-  if (known !== undefined) return known
-  const records: TaskRecord<S>[] = []
-  let link: Link<S> | undefined = last
-  for (; link?.record.task.updatedAt === updatedAt; link = link.previous) records.push(link.record)
-  records.sort((a, b) => byText(b.task.id, a.task.id))
-  const sorted = { records, before: link }
-  if (chain.sorted === undefined || chain.sorted.size === MAX_SORTED) chain.sorted = new Map()
-  chain.sorted.set(updatedAt, sorted)
-  return sorted
 }

@@ -6,8 +6,9 @@
 import { invalidParams, taskNotFound } from './errors.js'
 import { describe } from '../runtime/describe.js'
 import type { LocalFeed } from './feed/local-feed.js'
-import { latestFirst, Ranking, type Chain, type Holding, type Link } from './task-record.js'
-import type { TaskRecord, Unit } from './task-record.js'
+import { latestFirst } from './latest-first.js'
+import { Ranking, type Holding, type Unit } from './ranking.js'
+import type { Chain, Link, TaskRecord } from './task-record.js'
 import { canTransition, isInterrupted, isTerminal, type Lifecycle } from './lifecycle.js'
 import {
   byText,

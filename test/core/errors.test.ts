@@ -33,7 +33,7 @@ describe('A2AError', () => {
       recorded: '',
       asked: '',
     })
-    expect([A2AError.is(mismatch, 'HISTORY_MISMATCH'), A2AError.is(error, 'HISTORY_MISMATCH')]).toEqual([
+    expect([A2AError.is(mismatch, 'JOURNAL_MISMATCH'), A2AError.is(error, 'JOURNAL_MISMATCH')]).toEqual([
       true,
       false,
     ])

@@ -19,7 +19,7 @@ function methodsOf(tasks: TaskManager): TaskManager {
   const names = Object.getOwnPropertyNames(TaskManager.prototype) as (keyof TaskManager)[]
   const methods = names.map((name) => [
     name,
-    (...given: never[]) => Reflect.apply(tasks[name] as never, tasks, given),
+    (...given: never[]) => Reflect.apply(Reflect.get(tasks, name) as never, tasks, given),
   ])
   // It has what the views below ask for.
   return { ...Object.fromEntries(methods), lifecycle: tasks.lifecycle } as TaskManager
