@@ -6,7 +6,7 @@
  *
  * @module
  */
-import type { TaskKey, Task, TaskSnapshot } from './task.js'
+import type { Artifact, DeepReadonly, TaskKey, Task, TaskSnapshot } from './task.js'
 import type { JsonValue, ReadonlyJson } from './json-types.js'
 import type { ListenerOf } from './emitter.js'
 import type { ArtifactChanged, JournalEntry, JournalRecorded, MessageAdded } from './events.js'
@@ -15,7 +15,6 @@ import type { Lifecycle, TaskState } from './lifecycle.js'
 import type { AppendArtifactOptions, ArtifactInput, CancelOptions, ChangeOptions } from './params.js'
 import type { CreateTaskParams, JournalChange, MessageInput, TaskUpdate } from './params.js'
 import type { OwnerFilter, TaskFilter, TaskPage, TaskQuery } from './queries.js'
-import type { UnfinishedTasks } from './saved/unfinished.js'
 import type { SubscribeOptions, TaskSubscription } from './subscription.js'
 import type { TraceHeaders } from '../runtime/trace-headers.js'
 import type { WaitOptions } from './wait.js'
@@ -108,6 +107,24 @@ export interface SyncTasks<S extends string = TaskState> {
   peekTask(taskId: string): TaskSnapshot<S> | null
   signalOf(taskId: string): AbortSignal
 }
+
+/** Tasks whose turn has not ended, although no code works on them: restored ones, and forks. */
+export interface UnfinishedTasks {
+  /**
+   * Registers what continues turns, and hands it those that wait. The first listener continues all.
+   *
+   * @returns A function that removes the listener.
+   */
+  listen(listener: UnfinishedListener): () => void
+  /**
+   * The artifacts that the turn of the task has written since the latest entry of its journal, by id: what they held then;
+   * `null` for those that it created.
+   */
+  rewritten(taskId: string): ReadonlyMap<string, DeepReadonly<Artifact> | null>
+}
+
+/** Continues turns whose code is not in memory. */
+export type UnfinishedListener = (taskId: string) => void
 
 /** A manager whose tasks live in the memory of this process. */
 export interface LocalTasks<S extends string = TaskState>

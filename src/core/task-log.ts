@@ -5,7 +5,6 @@
  */
 import type { TaskEvent } from './events.js'
 import { createdEvent } from './evolve.js'
-import { EVENT_COST } from './sizes.js'
 import type { TaskSnapshot } from './task.js'
 
 /** The maximum bytes of JSON in the events of one log: a thousand versions of an artifact can be large. */
@@ -43,7 +42,7 @@ export class TaskLog<S extends string> {
   }
 
   /**
-   * @param bytes The JSON bytes of the event.
+   * @param bytes What the event adds to the size of the log.
    * @param cost What the event adds to {@link cost}.
    * @param size The number of events to keep.
    */
@@ -51,8 +50,8 @@ export class TaskLog<S extends string> {
     // A literal reserves one element, pushing to an empty array 17.
     if (this.#newer === undefined) this.#newer = [event]
     else this.#newer.push(event)
-    this.#newerBytes += bytes + EVENT_COST
-    this.#newerCost += cost + EVENT_COST
+    this.#newerBytes += bytes
+    this.#newerCost += cost
     // The latest event is kept even if it alone exceeds the maximum.
     if ((this.#older?.bytes ?? 0) + this.#newerBytes > MAX_BYTES) this.#replaceOlder(undefined)
     if (this.#newer.length >= size) {

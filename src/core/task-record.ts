@@ -183,7 +183,7 @@ export class TaskRecord<S extends string> {
     apply(this.#task, event)
     this.usage = usage
     this.#ownCost += inTask
-    this.log.push(event, bytes, inLog, logSize)
+    this.log.push(event, bytes + EVENT_COST, inLog + EVENT_COST, logSize)
     if (!keepsJournal || event.type !== 'journal') return
     // Of a turn without end, the last round is kept.
     const isFresh = event.entry.kind === 'turn' && event.entry.continued !== undefined

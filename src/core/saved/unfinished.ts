@@ -3,26 +3,9 @@
  *
  * @module
  */
+import type { UnfinishedListener, UnfinishedTasks } from '../managers.js'
 import type { TaskRecord } from '../task-record.js'
 import type { Artifact, DeepReadonly } from '../task.js'
-
-/** Tasks whose turn has not ended, although no code works on them: restored ones, and forks. */
-export interface UnfinishedTasks {
-  /**
-   * Registers what continues turns, and hands it those that wait. The first listener continues all.
-   *
-   * @returns A function that removes the listener.
-   */
-  listen(listener: UnfinishedListener): () => void
-  /**
-   * The artifacts that the turn of the task has written since the latest entry of its journal, by id: what they held then;
-   * `null` for those that it created.
-   */
-  rewritten(taskId: string): ReadonlyMap<string, DeepReadonly<Artifact> | null>
-}
-
-/** Continues turns whose code is not in memory. */
-export type UnfinishedListener = (taskId: string) => void
 
 /** Unfinished turns of the tasks of a manager in memory, for request handlers that continue them. */
 export class UnfinishedTurns<S extends string> implements UnfinishedTasks {
