@@ -55,7 +55,7 @@ const KEYS = [
   'messages',
   'artifacts',
   'metadata',
-  'journal',
+  'history',
   'referenceTaskIds',
   'owner',
   'turn',
@@ -219,13 +219,13 @@ function toHistory<S extends string>(
       timestamp: timestamp(entry['timestamp'], `${path}.timestamp`, now),
     }
   })
-  if (journal.length === 0) return [{ state, timestamp: updatedAt }]
-  const [first] = journal
+  if (history.length === 0) return [{ state, timestamp: updatedAt }]
+  const [first] = history
   // A task that was once saved without a history has a single entry.
-  if (journal.length > 1 && first?.state !== lifecycle.initial) {
+  if (history.length > 1 && first?.state !== lifecycle.initial) {
     throw invalidParams(`${root}.history[0].state`, `must be ${lifecycle.initial}, in which tasks begin`)
   }
-  for (const [index, entry] of journal.entries()) {
+  for (const [index, entry] of history.entries()) {
     const before = history[index - 1]?.state
     if (before !== undefined && !canTransition(before, entry.state, lifecycle)) {
       throw invalidParams(`${root}.history[${index}]`, `cannot be ${entry.state} after ${before}`)
@@ -234,7 +234,7 @@ function toHistory<S extends string>(
   const last = history.at(-1)?.state
   if (last !== state)
     throw invalidParams(`${root}.history`, `must end with ${state}, the task's state, not ${last}`)
-  return journal
+  return history
 }
 
 /** Entering a state takes at least one event. */
