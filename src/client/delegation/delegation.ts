@@ -15,7 +15,7 @@ import { AbortScope } from '../../http/abort.js'
 import { isInconclusive, isUnreadable } from '../run/patience.js'
 import type { RunOptions, RunResult, TaskRunner } from '../run/run-types.js'
 import { cancelAbandoned } from './cancellations.js'
-import { isShared, type ClientTasks } from './leases.js'
+import { isShared, type ClientTasks } from '../../remote/leases.js'
 import { LocalCopy } from './local-copy.js'
 import {
   inProgress,

@@ -7,8 +7,8 @@ import type { JsonValue } from '../../core/json-types.js'
 import { systemClock } from '../../runtime/clock.js'
 import type { Connection } from '../connection/connection.js'
 import { Run } from '../run/run.js'
-import type { RunHandle } from '../run/run-types.js'
-import { isShared, leaseAs, letGo, type ClientTasks } from './leases.js'
+import type { RunHandle } from '../../remote/runner.js'
+import { isShared, leaseAs, letGo, type ClientTasks } from '../../remote/leases.js'
 import { replicateRun, TaskReplicator } from './local-copy.js'
 
 /**

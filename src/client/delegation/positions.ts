@@ -7,7 +7,7 @@ import { A2AError } from '../../core/errors.js'
 import { isTerminal } from '../../core/lifecycle.js'
 import type { JsonObject } from '../../core/json-types.js'
 import type { LocalTasks, MaybePromise, SyncTasks } from '../../core/managers.js'
-import type { RunHandle } from '../run/run-types.js'
+import type { RunHandle } from '../../remote/runner.js'
 
 /** An agent, by its name in `agents`, its URL, its card, or the name of its client. */
 export type AgentReference = string | { readonly card: JsonObject } | { readonly client: string }

@@ -9,7 +9,7 @@ import type { LeasedTasks, SharedTasks } from '../../core/managers.js'
 import type { Clock } from '../../runtime/clock.js'
 import { SENT_TASK } from '../../runtime/document-kinds.js'
 import { RunAbandoned } from '../run/run-errors.js'
-import { leaseAs, letGo } from './leases.js'
+import { leaseAs, letGo } from '../../remote/leases.js'
 import {
   inProgress,
   type AgentReference,
@@ -17,7 +17,7 @@ import {
   type Delegations,
   type Position,
 } from './positions.js'
-import { StoredDocument } from './stored-document.js'
+import { StoredDocument } from '../../remote/stored-document.js'
 import { isTaskEnd } from '../../core/errors.js'
 
 /** Two workers on one task would overwrite each other's changes. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { searchEnded } from '../../client/delegation/cancellations.js'
+import { searchEnded } from '../../remote/ended-tasks.js'
 import { taskNotFound } from '../../core/errors.js'
 import { isTerminal, type TaskState } from '../../core/lifecycle.js'
 import type { SharedTasks, TaskDocument } from '../../core/managers.js'

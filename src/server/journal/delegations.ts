@@ -10,7 +10,8 @@ import type { DeepReadonly, Part, TaskSnapshot } from '../../core/task.js'
 import { observed, onAbort } from '../../runtime/abort.js'
 import { readOptions, requireBoolean, requireFunctions, requireMethods } from '../../runtime/options.js'
 import { agentIdOf, withLineage, type Lineage, type LineageSource } from '../../core/lineage/mark.js'
-import { Follower, type DelegationHandle, type FollowerOutcome, type Leg, type Runner } from './follower.js'
+import { Follower, type FollowerOutcome, type Leg } from '../../remote/follower.js'
+import type { RunHandle, Runner } from '../../remote/runner.js'
 import type { NamedEntry } from '../../core/history/named-entry.js'
 import type { Journal } from './journal.js'
 import type {
@@ -186,7 +187,7 @@ async function runLeg(
   // An earlier attempt recorded it.
   if (recorded !== undefined) return recorded.result as unknown as DelegationResult
   if (begun === undefined && host.signal().aborted) await refuse(host, asked, runner, open)
-  const known = (followed ?? begun)?.handle as DelegationHandle | undefined
+  const known = (followed ?? begun)?.handle as RunHandle | undefined
   const leg: Leg = {
     agent: agentIdOf(runner.card),
     ...{ runner, message: { ...message, messageId: host.messageId(label) }, label, known },

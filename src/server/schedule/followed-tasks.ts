@@ -9,7 +9,7 @@ import type { TaskSnapshot } from '../../core/task.js'
 import type { Parked } from './active-run.js'
 import type { DelegationMarks } from '../journal/delegation-marks.js'
 import { isOver } from '../journal/delegations.js'
-import type { Follower } from '../journal/follower.js'
+import type { Follower } from '../../remote/follower.js'
 import type { NamedEntry } from '../../core/history/named-entry.js'
 import { isTaskEnd } from '../../core/errors.js'
 

@@ -3,10 +3,10 @@
  *
  * @module
  */
-import type { JsonValue } from '../../core/json-types.js'
-import type { LeasedTasks, LeasedTasksListener, LocalTasks, SharedTasks } from '../../core/managers.js'
-import type { Clock } from '../../runtime/clock.js'
-import { sleep } from '../../runtime/timers.js'
+import type { JsonValue } from '../core/json-types.js'
+import type { LeasedTasks, LeasedTasksListener, LocalTasks, SharedTasks } from '../core/managers.js'
+import type { Clock } from '../runtime/clock.js'
+import { sleep } from '../runtime/timers.js'
 
 /** A manager that clients keep tasks in. */
 export type ClientTasks = LocalTasks | SharedTasks
