@@ -4,7 +4,7 @@
  * @module
  */
 import type { SharedTasks } from '../../core/managers.js'
-import { searchEnded } from '../../remote/ended-tasks.js'
+import { cancelEnded } from '../../remote/ended-tasks.js'
 import type { Clock } from '../../runtime/clock.js'
 import { SENT_TASK } from '../../runtime/document-kinds.js'
 import type { Position } from './positions.js'
@@ -26,7 +26,7 @@ export function cancelAbandoned(tasks: SharedTasks, canceler: Canceler, clock: C
   }
   const latest = { current: canceler }
   cancelersByManager.set(tasks, latest)
-  searchEnded(tasks, SENT_TASK, clock, ({ value }) => {
+  cancelEnded(tasks, SENT_TASK, clock, ({ value }) => {
     // All documents of this kind are positions.
     return latest.current.cancel(value as unknown as Position)
   })
