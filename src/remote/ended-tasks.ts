@@ -43,7 +43,7 @@ export function searchEnded(given: EndedSearch): () => void {
     try {
       for await (const document of documents()) {
         if (isStopped) return
-        await settleIfEnded(given, document)
+        await settleIfEnded(given, document).catch(throwIfGeneral)
       }
     } catch (error) {
       if (A2AError.is(error, 'MANAGER_DESTROYED')) return
@@ -88,4 +88,9 @@ async function settleIfEnded({ tasks, clock, settle }: EndedSearch, document: Ta
   if (task?.createdAt !== key.createdAt || !isTerminal(task.state)) return
   if (clock.now() < Date.parse(task.updatedAt) + GRACE_MS) return
   if (await settle(document, task)) await tasks.documents.deleteDocument({ key: keyOf(key), kind, id })
+}
+
+/** What fails for one task may succeed for the next, unless the manager or its store is out of reach. */
+function throwIfGeneral(error: unknown): void {
+  if (A2AError.is(error, 'MANAGER_DESTROYED') || A2AError.is(error, 'STORE_FAILED')) throw error
 }

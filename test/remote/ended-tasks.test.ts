@@ -32,18 +32,18 @@ function searching({ cancel = () => true, id = POSITION }: Options = {}) {
     await tasks.destroy()
   })
   return {
-    ...{ tasks, asked, stop },
-    async addTask(taskId: string) {
+    ...{ clock, tasks, asked, stop },
+    addTask: async (taskId: string) => {
       const { createdAt } = await tasks.createTask({ skill: 'any', id: taskId })
       await store.putDocument({ key: { id: taskId, createdAt }, kind: GATEWAY_TASK, id, value: {} }, 0)
     },
-    async pass(ms: number) {
+    pass: async (ms: number) => {
       for (let left = ms; left > 0; left -= 15 * SECOND) {
         clock.advance(Math.min(left, 15 * SECOND))
         await settle()
       }
     },
-    async left() {
+    left: async () => {
       const found = await store.allDocuments(GATEWAY_TASK, undefined, 10)
       return found.map(({ key }) => key.id)
     },
@@ -85,6 +85,31 @@ test('leaves alone what earlier builds stored under the same kind', async () => 
   await tasks.cancelTask('a')
   await pass(20 * MINUTE)
   expect([asked, await left()]).toEqual([[], ['a']])
+})
+
+test('goes on after a task that fails', async () => {
+  const cancel = (taskId: string): boolean => {
+    if (taskId === 'a') throw new Error('unreadable')
+    return true
+  }
+  const { tasks, addTask, pass, asked, left } = searching({ cancel })
+  for (const taskId of ['a', 'b']) {
+    await addTask(taskId)
+    await tasks.cancelTask(taskId)
+  }
+  await pass(15 * SECOND)
+  expect([asked, await left()]).toEqual([['a', 'b'], ['a']])
+  await pass(15 * SECOND)
+  expect(asked).toEqual(['a', 'b', 'a'])
+})
+
+test('ends with the manager', async () => {
+  const { tasks, addTask, pass, asked, clock } = searching({ cancel: () => false })
+  await addTask('a')
+  await tasks.cancelTask('a')
+  await tasks.destroy()
+  await pass(MINUTE)
+  expect([asked, clock.pending]).toEqual([[], 0])
 })
 
 test('ends when it is stopped', async () => {
