@@ -23,7 +23,7 @@ import { Connection, pagesFrom } from './connection/connection.js'
 import type { ClientFactory } from './delegation/delegation.js'
 import { withoutPlainHttp } from './connection/interfaces.js'
 import type { KeptTasks } from './delegation/kept-tasks.js'
-import type { ClientTasks } from '../remote/leases.js'
+import type { ClientTasks } from './delegation/positions.js'
 import {
   QUERY_KEYS,
   requireCallOptions,

@@ -129,6 +129,14 @@ export class Follower {
   }
 }
 
+/** Whether the agent's task has ended, as far as is known. */
+export function isOver(outcome: FollowerOutcome): boolean {
+  if ('error' in outcome) return false
+  // The result of a follower is an object.
+  const { type } = outcome.result as { readonly type?: unknown }
+  return ['message', 'completed', 'failed', 'rejected', 'canceled'].includes(String(type))
+}
+
 function readResult(
   { ok, type, text, task, message, error }: RunnerResult,
   label: string,

@@ -10,7 +10,7 @@ import type { DeepReadonly, Part, TaskSnapshot } from '../../core/task.js'
 import { observed, onAbort } from '../../runtime/abort.js'
 import { readOptions, requireBoolean, requireFunctions, requireMethods } from '../../runtime/options.js'
 import { agentIdOf, withLineage, type Lineage, type LineageSource } from '../../core/lineage/mark.js'
-import { Follower, type FollowerOutcome, type Leg } from '../../remote/follower.js'
+import { Follower, isOver, type FollowerOutcome, type Leg } from '../../remote/follower.js'
 import type { RunHandle, Runner } from '../../remote/runner.js'
 import type { NamedEntry } from '../../core/history/named-entry.js'
 import type { Journal } from './journal.js'
@@ -158,14 +158,6 @@ async function cancelWaiting(
 async function refuse(host: DelegationHost, asked: AskedBy | undefined, ...where: WaitingAt): Promise<void> {
   if (asked !== undefined) await cancelWaiting(host, asked, ...where)
   host.signal().throwIfAborted()
-}
-
-/** Whether the agent's task has ended, as far as is known. */
-export function isOver(outcome: FollowerOutcome): boolean {
-  if ('error' in outcome) return false
-  // The result of a follower is an object.
-  const { type } = outcome.result as { readonly type?: unknown }
-  return ['message', 'completed', 'failed', 'rejected', 'canceled'].includes(String(type))
 }
 
 /** One message to the agent, and what comes of it until the agent's task ends or waits. */
