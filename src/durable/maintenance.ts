@@ -18,7 +18,7 @@ import { releaseInterrupted } from './leases/interrupted.js'
 import { fromStoredNote, toStoredNote, type LeaseNote } from './leases/lease-note.js'
 import { countRestarts, restartedNote, wokenNote } from './leases/restarts.js'
 import type { RetentionRule } from './options.js'
-import type { EndedQuery, Grant, Orphan } from './task-store.js'
+import type { EndedQuery, Orphan } from './task-store.js'
 
 /** The most tasks in one request. */
 const BATCH = 100
@@ -201,9 +201,8 @@ export class Maintenance<S extends string> {
     if (renewed === undefined) this.#isRefused = true
     if (renewed?.length !== 0) return renewed !== undefined
     const lease = { id, ttlMs: leaseMs, note }
-    const acquire = (): Promise<Grant | undefined> => store.acquire(key, lease)
-    const grant = await storeClient.call('acquire', acquire).catch(storeClient.report)
-    return grant !== undefined
+    const release = (): Promise<boolean> => store.release(key, id, undefined, lease)
+    return (await storeClient.call('release', release).catch(storeClient.report)) !== undefined
   }
 
   /**

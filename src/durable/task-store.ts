@@ -253,7 +253,8 @@ export interface TaskStore extends TaskDocuments {
    * Drops the lease, if the task has it.
    *
    * @param expectedGeneration - Drops the lease only when the task has this generation.
-   * @param next - The lease that the task has in place of the dropped one, from the same atomic step on. It may last for years.
+   * @param next - The lease that the task has in place of the dropped one, from the same atomic step on. It may last for years,
+   *   and have the same id: then the lease stays, with another note and term.
    * @returns `false` when the task has another generation, and keeps the lease. `true` in all other cases, also when the task
    *   did not have the lease.
    */

@@ -16,6 +16,7 @@ import type { Grant } from '../task-store.js'
 import { failAbandoned } from './fail-abandoned.js'
 import { fromStoredNote, NO_NOTE, PARKED, toStoredNote, type LeaseNote } from './lease-note.js'
 import { countRestarts, restartedNote } from './restarts.js'
+import { replaceNote } from './store-note.js'
 
 /** Registers acquired leases. From its calls on, the holder receives changes itself. */
 interface GrantHandler<S extends string> {
@@ -148,17 +149,17 @@ export class LeaseAcquirer<S extends string> {
       throw terminal(cached.record.task, 'update')
     }
     const restarted = restartedNote(cached, replaced)
-    const lease = { id: leaseId, ttlMs, note: toStoredNote(restarted) }
-    const grant = await storeClient.callWithRetry('acquire', () => store.acquire(cached.key, lease))
-    if (grant?.leaseId !== leaseId) return { type: 'elsewhere', leaseId }
+    const { key } = cached
+    await replaceNote(this.#context, key, { id: leaseId, ttlMs, note: toStoredNote(restarted) })
+    const renew = (): Promise<readonly string[]> => store.renew([{ key, id: leaseId }], ttlMs)
+    const [renewed] = await storeClient.callWithRetry('renew', renew)
+    if (renewed === undefined) return { type: 'elsewhere', leaseId }
     return handler.onRecovered(cached, leaseId, restarted)
   }
 
   /** Lets the lease expire again, with the note of the dead holder: another worker recovers the task. */
   async #putBack({ key }: CachedTask<S>, leaseId: string, replaced: LeaseNote): Promise<AcquireResult<S>> {
-    const { storeClient, settings } = this.#context
-    const lease = { id: leaseId, ttlMs: 1, note: toStoredNote(replaced) }
-    await storeClient.callWithRetry('acquire', () => settings.store.acquire(key, lease))
+    await replaceNote(this.#context, key, { id: leaseId, ttlMs: 1, note: toStoredNote(replaced) })
     return { type: 'elsewhere', leaseId }
   }
 

@@ -18,14 +18,15 @@ import type { DurableContext } from '../context.js'
 /**
  * Implements `send` of `LeasedTasks`.
  *
- * @param held - The task, if this process holds the lease: then the message is decided before this returns.
+ * @param held - The task, if this process holds the lease: then the message is decided before this returns. `onLost` is called
+ *   when the store refuses the message because the task does not have the lease any more.
  */
 export async function forwardMessage<S extends string>(
   { settings, cache, decideFor }: DurableContext<S>,
   seen: TaskSnapshot<S>,
   leaseId: string,
   message: MessageInput,
-  held?: CachedTask<S>,
+  held?: { readonly cached: CachedTask<S>; readonly onLost: () => Promise<void> },
 ): Promise<boolean> {
   const { generation } = seen
   const add = toMessage(message, {}, settings)
@@ -46,13 +47,15 @@ export async function forwardMessage<S extends string>(
     return [...events, ...decideFor(command)(after)]
   }
   try {
-    if (held !== undefined) return await held.execute(decide, () => true, { leaseId }).stored
+    if (held !== undefined) return await held.cached.execute(decide, () => true, { leaseId }).stored
     return await cache.use(seen.id, false, async (cached) => {
       if (cached.record.task.generation < generation) await cached.refresh()
       return await cached.execute(decide, () => true, { leaseId }).stored
     })
   } catch (error) {
-    if (A2AError.is(error, 'TASK_GENERATION_MISMATCH') || A2AError.is(error, 'LEASE_LOST')) return false
-    throw error
+    if (A2AError.is(error, 'TASK_GENERATION_MISMATCH')) return false
+    if (!A2AError.is(error, 'LEASE_LOST')) throw error
+    await held?.onLost()
+    return false
   }
 }

@@ -7,21 +7,15 @@ import type { CachedTask } from '../cache/cached-task.js'
 import type { DurableContext } from '../context.js'
 import { PARKED, toStoredNote } from './lease-note.js'
 import type { LeasedTask } from './leased-task.js'
+import { replaceNote } from './store-note.js'
 
 /** Lets the lease expire now, so that the next sweep of another process restarts the work. This is not one of its restarts. */
 export async function handOver<S extends string>(
-  { settings, storeClient }: DurableContext<S>,
+  context: DurableContext<S>,
   { cached: { key }, leaseId, note }: LeasedTask<S>,
 ): Promise<void> {
-  const { store, leaseMs } = settings
-  // `acquire` would also acquire a lease that was lost and is free now.
-  const renew = (): Promise<readonly string[]> => store.renew([{ key, id: leaseId }], leaseMs)
-  const renewed = await storeClient.callWithRetry('renew', renew)
-  if (renewed.length === 0) return
   const handed = toStoredNote({ ...note, restarts: note.restarts - 1 })
-  await storeClient.callWithRetry('acquire', () =>
-    store.acquire(key, { id: leaseId, ttlMs: 1, note: handed }),
-  )
+  await replaceNote(context, key, { id: leaseId, ttlMs: 1, note: handed })
 }
 
 /**

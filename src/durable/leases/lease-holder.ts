@@ -187,8 +187,9 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
 
   async send(seen: TaskSnapshot<S>, leaseId: string, message: MessageInput): Promise<boolean> {
     const held = this.#leased.get(seen.id)
-    const cached = held?.leaseId === leaseId ? held.cached : undefined
-    return await forwardMessage(this.#context, seen, leaseId, message, cached)
+    if (held?.leaseId !== leaseId) return await forwardMessage(this.#context, seen, leaseId, message)
+    const onLost = (): Promise<void> => this.#onMissed(held)
+    return await forwardMessage(this.#context, seen, leaseId, message, { cached: held.cached, onLost })
   }
 
   async stored(taskId: string): Promise<void> {

@@ -94,8 +94,11 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
     const held = this.tasks.peekTask(taskId)
     const known =
       held !== null && isOwnedBy(held, owner) ? held : await requireVisible(this.#shared, taskId, owner)
-    const request = unrepeated(known, incoming.request, this.#settings)
-    if (request === undefined) return acceptedAgain(this.#host.registry, known)
+    const unseen = unrepeated(known, incoming.request, this.#settings)
+    if (unseen === undefined && (known !== held || (await this.#isStored(taskId, incoming.request))))
+      return acceptedAgain(this.#host.registry, known)
+    // The process may have lost the task before it stored the first of two equal messages.
+    const request = unseen ?? incoming.request
     try {
       return await this.#followUp(taskId, { ...incoming, request })
     } catch (error) {
@@ -201,7 +204,7 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
     if (task === null || !isOwnedBy(task, owner)) return undefined
     // An end that is not stored yet may be overtaken by a message from elsewhere.
     if (isTerminal(task.state)) return undefined
-    if (unrepeated(task, request, this.#settings) !== request) return this.#taken(task, request)
+    if (unrepeated(task, request, this.#settings) !== request) return await this.#takenHere(task, request)
     requireAcceptsMessage(task, request)
     const message = { ...request.message, contextId: task.contextId }
     const isWorked = registry.runOf(taskId) !== undefined || task.turn !== undefined
@@ -220,6 +223,18 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
       return undefined
     }
     return { type: 'task', taskId, opening: sent.opening, broken: this.#brokenOf(taskId) }
+  }
+
+  /** Whether a task that is held here has this message, once what it shows is stored, or has failed to be. */
+  async #isStored(taskId: string, request: SendRequest): Promise<boolean> {
+    await this.tasks.stored(taskId).catch(() => undefined)
+    const task = this.tasks.peekTask(taskId)
+    return task !== null && unrepeated(task, request, this.#settings) !== request
+  }
+
+  /** As {@link #taken}, of a task that is held here. `undefined` when it is lost before it is stored with the message. */
+  async #takenHere(task: TaskSnapshot, request: SendRequest): Promise<AcceptedTask | undefined> {
+    return (await this.#isStored(task.id, request)) ? this.#taken(task, request) : undefined
   }
 
   /**
@@ -300,9 +315,10 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
   readonly onNews = (task: TaskSnapshot, events: readonly TaskEvent[]): void => {
     const hasEnded = isTerminal(task.state)
     this.#host.registry.runOf(task.id)?.run.adopt()
+    const read = readAmong(events)
     for (const event of hasEnded ? [] : events) {
       // The event belongs to the log and is frozen. Runs expose its message as read-only.
-      if (event.type === 'message' && event.message.role === 'user')
+      if (event.type === 'message' && event.message.role === 'user' && !read.has(event.message.messageId))
         this.#receive(task, event.message as Message)
     }
     const active = this.#host.registry.runOf(task.id)
@@ -376,6 +392,17 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
   readonly onOrphan = (task: TaskSnapshot, note: JsonValue | undefined): void => {
     this.#scheduler.restart(task, note, (message) => this.#isSteered(task, message))
   }
+}
+
+/** The ids of the messages that another process has read, by its entries among the events. */
+function readAmong(events: readonly TaskEvent[]): ReadonlySet<string> {
+  const read = new Set<string>()
+  for (const event of events) {
+    if (event.type !== 'journal') continue
+    const { entry } = event
+    if (entry.kind === 'turn' || entry.kind === 'answer') read.add(entry.messageId)
+  }
+  return read
 }
 
 /** The reason for a run whose task's signal has no better one. */

@@ -158,6 +158,13 @@ const releaseTests: StoreTests = {
     equal('orphans() at its end', await store.orphans(10), [{ key, leaseId: 'n', note: ['new'] }])
     const bare = { id: 'o', ttlMs: TTL }
     equal('release() for one without a note', await store.release(key, 'n', undefined, bare), true)
+    const noted = { ...bare, note: ['noted'] }
+    equal('release() for the same one', await store.release(key, 'o', undefined, noted), true)
+    equal('renew() of the same one', await store.renew([{ key, id: 'o' }], TTL), ['o'])
+    clock.ms += TTL
+    equal('orphans() with a new note', await store.orphans(10), [{ key, leaseId: 'o', note: ['noted'] }])
+    equal('release() of an expired one for itself', await store.release(key, 'o', undefined, bare), true)
+    equal('orphans() after it', await store.orphans(10), [])
     clock.ms += TTL
     equal('orphans() without a note', await store.orphans(10), [{ key, leaseId: 'o' }])
   },

@@ -17,6 +17,13 @@ async function waiting(options = {}): Promise<Workers & { id: string }> {
   return { ...all, id }
 }
 
+/** Acquires the lease. */
+async function held({ leased }: Worker, id: string): Promise<{ leaseId: string; task: TaskSnapshot }> {
+  const acquired = await leased.acquire(id)
+  if (acquired.type !== 'acquired') throw new Error('It should be held here')
+  return acquired
+}
+
 /** Sends under the lease that the task has by now. */
 async function send({ b, there }: Workers, id: string, text: string): Promise<boolean> {
   const seen = await b.peekTask(id)
@@ -140,6 +147,35 @@ describe('a take that fails after all', () => {
     const acquiring = rejection(here.leased.acquire(id))
     await pass(clock, 12_000)
     expect(await acquiring).toMatchObject({ code: 'STORE_FAILED' })
+    expect(await there.leased.acquire(id)).toMatchObject({ type: 'acquired' })
+  })
+
+  test('a holder whose lease is gone gives the task up when it sends a message', async () => {
+    const { here, there, id, store } = await waiting(LONG)
+    const { leaseId, task } = await held(here, id)
+    await store.release(task, leaseId)
+    expect(await here.leased.send(task, leaseId, says('late'))).toBe(false)
+    expect(here.calls).toContainEqual(expect.objectContaining({ lost: id }))
+    expect(here.leased.peekTask(id)).toBeNull()
+    expect(await there.leased.acquire(id)).toMatchObject({ type: 'acquired' })
+  })
+
+  test('a note is not stored under a lease that is free by then, and takes no lease', async () => {
+    const { here, there, id, store, faults } = await waiting(LONG)
+    const { leaseId, task } = await held(here, id)
+    const { opened, open } = gate()
+    let isPaused = false
+    // The process is paused in the middle of what it does to store the note, after its first call.
+    faults.after = () => {
+      if (isPaused) return undefined
+      isPaused = true
+      return opened
+    }
+    here.leased.setNote(id, ['new'])
+    await expect.poll(() => isPaused).toBe(true)
+    await store.release(task, leaseId)
+    open()
+    await expect.poll(() => here.leased.peekTask(id)).toBeNull()
     expect(await there.leased.acquire(id)).toMatchObject({ type: 'acquired' })
   })
 })

@@ -144,9 +144,9 @@ describe('setNote', () => {
     leased.setNote(id, 'noted')
     leased.addMessage(id, says('hello'))
     expect(await leased.release(id)).toBe(true)
-    expect(asked.filter((step) => ['create', 'acquire', 'release'].includes(step))).toEqual([
+    expect(asked.filter((step) => ['create', 'release'].includes(step))).toEqual([
       'create',
-      'acquire',
+      'release',
       'release',
     ])
     expect(await there.leased.acquire(id)).toMatchObject({ type: 'acquired' })
@@ -156,14 +156,42 @@ describe('setNote', () => {
     const errors: unknown[] = []
     const { here, id, clock, faults, store } = await holding({ onError: (error) => errors.push(error) })
     faults.before = (step) => {
-      if (step === 'acquire') throw new Error('Away')
+      if (step === 'release') throw new Error('Away')
     }
     here.leased.setNote(id, 'never')
     await pass(clock, 12_000)
-    expect(errors).toMatchObject([{ code: 'STORE_FAILED', data: { operation: 'acquire' } }])
+    expect(errors).toMatchObject([{ code: 'STORE_FAILED', data: { operation: 'release' } }])
     expect(here.calls).toEqual([])
     clock.advance(31_000)
     expect(await store.orphans(1)).toMatchObject([{ note: { note: 'first' } }])
+  })
+
+  test('does not take the lease again that another process has held and given back', async () => {
+    const { here, there, id, clock, faults, store } = await holding({
+      sweepIntervalMs: false,
+      recover: 'resume',
+    })
+    let go: (() => void) | undefined
+    faults.before = async (step) => {
+      // The process stands still: it renews nothing either.
+      if (go !== undefined && step === 'renew') throw new Error('Paused')
+      if (go === undefined && step !== 'renew') await new Promise<void>((resolve) => (go = resolve))
+    }
+    here.leased.setNote(id, 'late')
+    await turn()
+    await turn()
+    clock.advance(31_000)
+    await turn()
+    faults.before = () => undefined
+    const taken = { id: 'other', ttlMs: 30_000 }
+    const [orphan] = await store.orphans(1)
+    const key = orphan?.key ?? { id, createdAt: '' }
+    expect(key.createdAt).not.toBe('')
+    await store.acquire(key, taken)
+    await store.release(key, 'other')
+    go?.()
+    await turn()
+    expect(await there.leased.acquire(id)).toMatchObject({ type: 'acquired' })
   })
 
   test('of a lease that another process holds reports that the lease is lost', async () => {

@@ -215,7 +215,7 @@ describe('a message that comes under a lease that is just being taken', () => {
 })
 
 test('a message that arrives while its task is released starts a run', async () => {
-  const { way, next } = holdUp('acquire')
+  const { way, next } = holdUp('release')
   const execute: Execute = async (run) => {
     if (run.text === 'last') return 'done'
     await run.requireInput('Which?')

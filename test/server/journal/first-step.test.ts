@@ -1,10 +1,11 @@
 /** Tasks whose code begins with a step: clients see that they are worked on. */
-import type { StatusChanged, TaskStreamEvent } from 'a2a-tasks'
+import type { StatusChanged, TaskEvent } from 'a2a-tasks'
 import { A2AClient } from 'a2a-tasks/client'
-import { DurableTaskManager, memoryStore } from 'a2a-tasks/durable'
+import { DurableTaskManager, memoryStore, type Commit } from 'a2a-tasks/durable'
 import { createRequestHandler, type Execute, type Run } from 'a2a-tasks/server'
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
+import { fromStored } from '../../../src/durable/stored-events.js'
 import { faultyStore, gate } from '../../support/faulty-store.js'
 import { begin, get, pass, replicas, settle } from '../durable/support/replicas.js'
 import { stateName } from '../spec/support/agent.js'
@@ -49,7 +50,7 @@ test('a quick first step costs no commit more, even if the store is slow', async
   const store = faultyStore(memoryStore(), {
     before: async (step, [args]) => {
       if (step !== 'commit') return
-      commits.push((args as { events: TaskStreamEvent[] }).events.map((event) => typeOf(event)))
+      commits.push((args as Commit).events.map((event) => typeOf(fromStored(event))))
       // As long as a store takes: other work of the process comes first.
       for (let turns = 0; turns < 5; turns += 1) await turn()
     },
@@ -97,7 +98,7 @@ async function pathOf(tasks: Tasks, id: string): Promise<string[]> {
   return events.filter((event): event is StatusChanged => event.type === 'status').map(({ to }) => to)
 }
 
-function typeOf(event: TaskStreamEvent): string {
+function typeOf(event: TaskEvent<string>): string {
   if (event.type === 'journal') return event.entry.kind
   return event.type === 'status' ? event.to : event.type
 }
