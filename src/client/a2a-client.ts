@@ -23,7 +23,7 @@ import { Connection, pagesFrom } from './connection/connection.js'
 import type { ClientFactory } from './delegation/delegation.js'
 import { withoutPlainHttp } from './connection/interfaces.js'
 import type { KeptTasks } from './delegation/kept-tasks.js'
-import type { ClientTasks } from './delegation/leases.js'
+import type { ClientTasks } from './delegation/positions.js'
 import {
   QUERY_KEYS,
   requireCallOptions,
@@ -51,7 +51,8 @@ import {
 } from './message.js'
 import { Run } from './run/run.js'
 import { toSend } from './send-request.js'
-import type { DelegationOptions, RunHandle, RunOptions, RunResult } from './run/run-types.js'
+import type { DelegationOptions, RunOptions, RunResult } from './run/run-types.js'
+import type { RunHandle } from '../remote/runner.js'
 import type { StreamOptions } from './connection/transport.js'
 
 /**

@@ -38,7 +38,8 @@ export type { A2AClientOptions, ClientLimits, ClientOptions, ConnectOptions } fr
 export type { Fetch } from '../runtime/fetch.js'
 export { RemoteAgent, type ChatMessage, type RemoteAgentOptions } from './remote-agent.js'
 export type { RetryOptions } from '../http/retry.js'
-export type { DelegationOptions, RunHandle, RunOptions, RunResult, RunUpdate } from './run/run-types.js'
+export type { DelegationOptions, RunOptions, RunResult, RunUpdate } from './run/run-types.js'
+export type { RunHandle } from '../remote/runner.js'
 export type { StreamOptions } from './connection/transport.js'
 export { urlGuard, validateUrl, type UrlGuard, type UrlGuardOptions } from '../http/url-guard.js'
 export {

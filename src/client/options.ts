@@ -28,9 +28,10 @@ import type { Pacing, RetryOptions } from '../http/retry.js'
 import type { UrlGuard } from '../http/url-guard.js'
 import type { AgentCardCache } from './cards/card-cache.js'
 import { requireProtocolSteps } from '../core/lifecycle.js'
-import type { ClientTasks } from './delegation/leases.js'
+import type { ClientTasks } from './delegation/positions.js'
 import type { CallOptions } from './message.js'
-import type { DelegationOptions, RunHandle, RunOptions, TaskRunner } from './run/run-types.js'
+import type { DelegationOptions, RunOptions, TaskRunner } from './run/run-types.js'
+import type { RunHandle } from '../remote/runner.js'
 
 /** Limits on what an agent may send. Exceeding one fails with `LIMIT_EXCEEDED`. */
 export interface ClientLimits {

@@ -37,7 +37,8 @@ import {
   type WorkOptions,
 } from './turns/input.js'
 import { LocalWork } from './turns/local-work.js'
-import { isShared, type CheckedTasks, type GatewayTasks } from './turns/tasks.js'
+import { isShared } from '../remote/leases.js'
+import type { CheckedTasks, GatewayTasks } from './turns/tasks.js'
 import type { BegunTurn, Work } from './turns/work.js'
 
 /**

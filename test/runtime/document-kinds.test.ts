@@ -9,7 +9,7 @@ const REGISTRY = 'runtime/document-kinds.js'
 const NAMES = Object.keys(kinds)
 
 /** Functions that take a kind, and where. */
-const READERS: Readonly<Record<string, number>> = { documents: 1, allDocuments: 0, open: 2, searchEnded: 1 }
+const READERS: Readonly<Record<string, number>> = { documents: 1, allDocuments: 0, open: 2, cancelEnded: 1 }
 const WRITERS = ['putDocument', 'deleteDocument']
 
 /** Stores take any kinds. */

@@ -15,12 +15,13 @@ import { AbortScope } from '../../http/abort.js'
 import { isInconclusive, isUnreadable } from '../run/patience.js'
 import type { RunOptions, RunResult, TaskRunner } from '../run/run-types.js'
 import { cancelAbandoned } from './cancellations.js'
-import { isShared, type ClientTasks } from './leases.js'
+import { isShared } from '../../remote/leases.js'
 import { LocalCopy } from './local-copy.js'
 import {
   inProgress,
   LocalDelegations,
   type AgentReference,
+  type ClientTasks,
   type DelegatedTask,
   type Delegations,
   type Position,

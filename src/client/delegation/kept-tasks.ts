@@ -9,7 +9,7 @@ import type { Message } from '../../core/task.js'
 import type { Connection } from '../connection/connection.js'
 import type { RunOptions, RunResult } from '../run/run-types.js'
 import { DelegationManager, type ClientFactory, type DelegationSettings } from './delegation.js'
-import type { ClientTasks } from './leases.js'
+import type { ClientTasks } from './positions.js'
 import { replicateRun, type TaskReplicator } from './local-copy.js'
 import { mirrorIn } from './mirror.js'
 

@@ -7,9 +7,10 @@ import type { JsonValue } from '../../core/json-types.js'
 import { systemClock } from '../../runtime/clock.js'
 import type { Connection } from '../connection/connection.js'
 import { Run } from '../run/run.js'
-import type { RunHandle } from '../run/run-types.js'
-import { isShared, leaseAs, letGo, type ClientTasks } from './leases.js'
+import type { RunHandle } from '../../remote/runner.js'
+import { inNote, isShared, leaseAs, letGo } from '../../remote/leases.js'
 import { replicateRun, TaskReplicator } from './local-copy.js'
+import type { ClientTasks } from './positions.js'
 
 /**
  * Keeps the copies in `tasks`. In a store, this process holds their leases until they end. When it dies, another process
@@ -36,6 +37,6 @@ export function mirrorIn(tasks: ClientTasks, connection: Connection): TaskReplic
 
 /** The handle in a note of `TaskReplicator`. */
 function handleIn(note: JsonValue | undefined): RunHandle | undefined {
-  const isNote = typeof note === 'object' && note !== null && !Array.isArray(note)
-  return isNote ? (note['handle'] as RunHandle | undefined) : undefined
+  // All notes of these workers are made by `TaskReplicator`.
+  return inNote(note, 'handle') as RunHandle | undefined
 }

@@ -6,8 +6,11 @@
 import { A2AError } from '../../core/errors.js'
 import { isTerminal } from '../../core/lifecycle.js'
 import type { JsonObject } from '../../core/json-types.js'
-import type { LocalTasks, MaybePromise, SyncTasks } from '../../core/managers.js'
-import type { RunHandle } from '../run/run-types.js'
+import type { LocalTasks, MaybePromise, SharedTasks, SyncTasks } from '../../core/managers.js'
+import type { RunHandle } from '../../remote/runner.js'
+
+/** A manager that clients keep tasks in. */
+export type ClientTasks = LocalTasks | SharedTasks
 
 /** An agent, by its name in `agents`, its URL, its card, or the name of its client. */
 export type AgentReference = string | { readonly card: JsonObject } | { readonly client: string }

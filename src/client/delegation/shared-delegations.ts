@@ -9,7 +9,7 @@ import type { LeasedTasks, SharedTasks } from '../../core/managers.js'
 import type { Clock } from '../../runtime/clock.js'
 import { SENT_TASK } from '../../runtime/document-kinds.js'
 import { RunAbandoned } from '../run/run-errors.js'
-import { leaseAs, letGo } from './leases.js'
+import { inNote, leaseAs, letGo } from '../../remote/leases.js'
 import {
   inProgress,
   type AgentReference,
@@ -17,7 +17,7 @@ import {
   type Delegations,
   type Position,
 } from './positions.js'
-import { StoredDocument } from './stored-document.js'
+import { StoredDocument } from '../../remote/stored-document.js'
 import { isTaskEnd } from '../../core/errors.js'
 
 /** Two workers on one task would overwrite each other's changes. */
@@ -109,9 +109,8 @@ class LeasedDelegation implements DelegatedTask {
 
 /** The agent that {@link SharedDelegations.begin} has noted. */
 function agentIn(note: JsonValue | undefined): AgentReference | undefined {
-  const isNote = typeof note === 'object' && note !== null && !Array.isArray(note)
   // All notes of these workers are made by `begin`.
-  return isNote ? (note['agent'] as AgentReference | undefined) : undefined
+  return inNote(note, 'agent') as AgentReference | undefined
 }
 
 /** A signal that aborts with a `RunAbandoned` when this process no longer has the task. */

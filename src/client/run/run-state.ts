@@ -8,7 +8,8 @@ import { applyEvent, fingerprintOf } from './remote-task.js'
 import type { RemoteEvent, RemoteTask } from '../../wire/client/dialect.js'
 import { tooLarge } from '../../http/json.js'
 import { Said } from './said.js'
-import type { RunHandle, RunOptions, RunUpdate } from './run-types.js'
+import type { RunOptions, RunUpdate } from './run-types.js'
+import type { RunHandle } from '../../remote/runner.js'
 import type { StreamItem } from '../connection/transport.js'
 
 interface RunStateOptions {

@@ -5,25 +5,9 @@
  */
 import type { A2AError } from '../../core/errors.js'
 import type { Message } from '../../core/task.js'
+import type { RunHandle } from '../../remote/runner.js'
 import type { RemoteEvent, RemoteTask } from '../../wire/client/dialect.js'
 import type { MessageInput, SendOptions } from '../message.js'
-
-/** The position of a run, as plain JSON. Store it, and another process can `resume` the run. */
-export interface RunHandle {
-  /** The id of the message that started the run. */
-  readonly messageId: string
-  /** The id of the conversation, once known. */
-  readonly contextId?: string
-  /** The id of the agent's task. Absent until the agent has responded. */
-  readonly taskId?: string
-  /** Set if `contextId` was generated for this run: then the only task in that context is the run's. */
-  readonly isOwnContext?: boolean
-  /**
-   * The id of the last event reported, for `subscribe`. `resume` does not use it: a resumed run reports the whole task
-   * first, then new events.
-   */
-  readonly lastEventId?: string
-}
 
 /** One event of a run. */
 export interface RunUpdate {

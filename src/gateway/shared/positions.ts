@@ -6,7 +6,7 @@
 import type { SharedTasks, TaskDocument } from '../../core/managers.js'
 import { keyOf, type TaskKey, type TaskSnapshot } from '../../core/task.js'
 import { GATEWAY_END, GATEWAY_TASK } from '../../runtime/document-kinds.js'
-import { POSITION, StoredDocument } from '../../client/delegation/stored-document.js'
+import { POSITION, StoredDocument } from '../../remote/stored-document.js'
 import type { TaskRef } from '../provider.js'
 import type { RegisteredAgent } from '../registry/agent.js'
 

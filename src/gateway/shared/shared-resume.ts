@@ -8,6 +8,7 @@ import { isTerminal } from '../../core/lifecycle.js'
 import type { JsonValue } from '../../core/json-types.js'
 import type { LeasedTasks, SharedTasks } from '../../core/managers.js'
 import type { TaskSnapshot } from '../../core/task.js'
+import { inNote } from '../../remote/leases.js'
 import type { AgentSelector, AgentWithProvider } from '../admission/agent-selection.js'
 import type { Settings } from '../options.js'
 import type { RegisteredAgent } from '../registry/agent.js'
@@ -210,7 +211,6 @@ export function toNote(messageId: string): JsonValue {
 }
 
 function messageIdIn(note: JsonValue | undefined): string {
-  const isNote = typeof note === 'object' && note !== null && !Array.isArray(note)
-  const messageId = isNote ? note['messageId'] : undefined
+  const messageId = inNote(note, 'messageId')
   return typeof messageId === 'string' ? messageId : RESUMED
 }

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { letGo } from '../../client/delegation/leases.js'
-import type { StoredDocument } from '../../client/delegation/stored-document.js'
+import { letGo } from '../../remote/leases.js'
+import type { StoredDocument } from '../../remote/stored-document.js'
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
 import type { LeasedTasks } from '../../core/managers.js'
 import type { TaskSnapshot } from '../../core/task.js'

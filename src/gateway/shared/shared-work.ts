@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { searchEnded } from '../../client/delegation/cancellations.js'
+import { cancelEnded } from '../../remote/ended-tasks.js'
 import { taskNotFound } from '../../core/errors.js'
 import { isTerminal, type TaskState } from '../../core/lifecycle.js'
 import type { SharedTasks, TaskDocument } from '../../core/managers.js'
@@ -73,7 +73,7 @@ export class SharedWork implements Work {
       workers: this.#workers,
     })
     const cancel = (document: TaskDocument): Promise<boolean> => this.#cancelEnded(document)
-    this.#stopSearch = searchEnded(tasks, GATEWAY_TASK, settings.backgroundClock, cancel)
+    this.#stopSearch = cancelEnded(tasks, GATEWAY_TASK, settings.backgroundClock, cancel)
   }
 
   begin(agentId: string, message: MessageInput, options: SendTaskOptions): Promise<BegunTurn> {

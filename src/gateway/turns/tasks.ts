@@ -6,6 +6,7 @@
 import { isInterrupted, isTerminal, type TaskState } from '../../core/lifecycle.js'
 import type { SharedTasks, SyncTasks } from '../../core/managers.js'
 import type { TaskManager } from '../../core/task-manager.js'
+import { isShared } from '../../remote/leases.js'
 import type { AnyTasks } from '../../server/tasks.js'
 
 /** The tasks that a turn changes: all those of a manager in memory, or those whose leases this process holds. */
@@ -21,11 +22,6 @@ export type GatewayTasks = AnyTasks
 
 /** A manager that was checked. Tasks may be in further states of its lifecycle too. */
 export type CheckedTasks = TaskManager | SharedTasks
-
-/** Whether other processes may share the tasks. */
-export function isShared(tasks: CheckedTasks): tasks is SharedTasks {
-  return 'lease' in tasks
-}
 
 /** For changes of a task that this process works on; `undefined` when it does not hold the task. */
 export function tasksFor(gateway: { readonly tasks: GatewayTasks }, taskId: string): TurnTasks | undefined {

@@ -10,7 +10,8 @@ import type { DeepReadonly, Part, TaskSnapshot } from '../../core/task.js'
 import { observed, onAbort } from '../../runtime/abort.js'
 import { readOptions, requireBoolean, requireFunctions, requireMethods } from '../../runtime/options.js'
 import { agentIdOf, withLineage, type Lineage, type LineageSource } from '../../core/lineage/mark.js'
-import { Follower, type DelegationHandle, type FollowerOutcome, type Leg, type Runner } from './follower.js'
+import { Follower, isOver, type FollowerOutcome, type Leg } from '../../remote/follower.js'
+import type { RunHandle, Runner } from '../../remote/runner.js'
 import type { NamedEntry } from '../../core/history/named-entry.js'
 import type { Journal } from './journal.js'
 import type {
@@ -159,14 +160,6 @@ async function refuse(host: DelegationHost, asked: AskedBy | undefined, ...where
   host.signal().throwIfAborted()
 }
 
-/** Whether the agent's task has ended, as far as is known. */
-export function isOver(outcome: FollowerOutcome): boolean {
-  if ('error' in outcome) return false
-  // The result of a follower is an object.
-  const { type } = outcome.result as { readonly type?: unknown }
-  return ['message', 'completed', 'failed', 'rejected', 'canceled'].includes(String(type))
-}
-
 /** One message to the agent, and what comes of it until the agent's task ends or waits. */
 async function runLeg(
   host: DelegationHost,
@@ -186,7 +179,7 @@ async function runLeg(
   // An earlier attempt recorded it.
   if (recorded !== undefined) return recorded.result as unknown as DelegationResult
   if (begun === undefined && host.signal().aborted) await refuse(host, asked, runner, open)
-  const known = (followed ?? begun)?.handle as DelegationHandle | undefined
+  const known = (followed ?? begun)?.handle as RunHandle | undefined
   const leg: Leg = {
     agent: agentIdOf(runner.card),
     ...{ runner, message: { ...message, messageId: host.messageId(label) }, label, known },

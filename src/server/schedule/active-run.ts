@@ -5,7 +5,7 @@
  */
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
 import type { TaskKey, TaskSnapshot } from '../../core/task.js'
-import type { Follower } from '../journal/follower.js'
+import type { Follower } from '../../remote/follower.js'
 import type { OpenTurn } from '../journal/open-turn.js'
 import type { QueuedMessage } from '../run/message-queue.js'
 import type { RunController } from '../run/run-controller.js'

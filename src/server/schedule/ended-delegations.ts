@@ -5,10 +5,10 @@
  * @module
  */
 import { terminal } from '../../core/decide.js'
-import { A2AError, endError, isTaskEnd } from '../../core/errors.js'
-import { isTerminal } from '../../core/lifecycle.js'
+import { endError, isTaskEnd } from '../../core/errors.js'
 import type { SharedTasks, TaskDocument } from '../../core/managers.js'
 import type { TaskSnapshot } from '../../core/task.js'
+import { searchEnded } from '../../remote/ended-tasks.js'
 import { settleWithin } from '../../runtime/shutdown.js'
 import { textOf } from '../../wire/text.js'
 import type { Principal } from '../caller.js'
@@ -25,10 +25,6 @@ import { markOf, type DelegationMarks } from '../journal/delegation-marks.js'
 import { readOpenTurn } from '../journal/earlier-attempts.js'
 import type { OpenTurn } from '../journal/open-turn.js'
 
-/** Pause between two searches, in ms. */
-const INTERVAL_MS = 15_000
-/** How long after its end the process that holds a task may take to cancel at the agents, in ms. */
-const GRACE_MS = 15_000
 /** How long the code may take to learn of the end, in ms. */
 const REPLAY_MS = 60_000
 /** The pause after an attempt, in ms. Each is four times as long as the one before. */
@@ -52,55 +48,32 @@ interface EndedContext<P extends Principal> {
  */
 export class EndedDelegations<P extends Principal> {
   readonly #context: EndedContext<P>
-  #stopTimer: () => void = () => {}
-  #isClosed = false
+  readonly close: () => void
 
   constructor(context: EndedContext<P>) {
     this.#context = context
-    this.#schedule()
+    const { settings, tasks, marks } = context
+    this.close = searchEnded({
+      ...{ tasks, clock: settings.clock },
+      documents: () => marks.all(),
+      settle: (mark, task) => this.#settle(mark, task),
+    })
   }
 
-  close(): void {
-    this.#isClosed = true
-    this.#stopTimer()
-  }
-
-  #schedule(): void {
-    if (!this.#isClosed)
-      this.#stopTimer = this.#context.settings.clock.schedule(() => void this.#search(), INTERVAL_MS)
-  }
-
-  /** Never rejects: the next search finds what this one has missed. */
-  async #search(): Promise<void> {
-    try {
-      for await (const document of this.#context.marks.all()) {
-        if (this.#isClosed) return
-        await this.#look(document)
-      }
-    } catch (error) {
-      if (A2AError.is(error, 'MANAGER_DESTROYED')) return
-    }
-    this.#schedule()
-  }
-
-  async #look({ key, value, version }: TaskDocument): Promise<void> {
-    const { tasks, marks, settings } = this.#context
-    const task = await tasks.peekTask(key.id)
-    if (task?.createdAt !== key.createdAt || !isTerminal(task.state)) return
+  /** Resolves to whether the mark is done with. */
+  async #settle({ key, value, version }: TaskDocument, task: TaskSnapshot): Promise<boolean> {
+    const { tasks, settings } = this.#context
     const now = settings.clock.now()
-    if (now < Date.parse(task.updatedAt) + GRACE_MS) return
     const { attempts, next } = toAttempts(value)
-    if (now < next) return
+    if (now < next) return false
     const isRisky = task.failure?.reason === 'restarts'
     const isLeft = attempts < (isRisky ? MAX_RISKY_ATTEMPTS : MAX_ATTEMPTS)
     const open = isLeft && (isRisky || isUnwanted(task)) ? await readOpenTurn(tasks, task) : undefined
-    if (open === undefined || !hasOpenDelegation(open)) {
-      await marks.remove(key)
-      return
-    }
+    if (open === undefined || !hasOpenDelegation(open)) return true
     const claim = { attempts: attempts + 1, next: now + PAUSE_MS * 4 ** attempts }
-    if (!(await tasks.documents.putDocument({ ...markOf(key), value: claim }, version))) return
-    await settleWithin(settings.clock, REPLAY_MS, [this.#replay(task, open)])
+    if (await tasks.documents.putDocument({ ...markOf(key), value: claim }, version))
+      await settleWithin(settings.clock, REPLAY_MS, [this.#replay(task, open)])
+    return false
   }
 
   /** Never rejects. */

@@ -3,10 +3,10 @@
  *
  * @module
  */
-import { A2AError } from '../../core/errors.js'
-import type { JsonValue } from '../../core/json-types.js'
-import type { TaskDocument, TaskDocuments } from '../../core/managers.js'
-import { keyOf, type TaskKey } from '../../core/task.js'
+import { A2AError } from '../core/errors.js'
+import type { JsonValue } from '../core/json-types.js'
+import type { TaskDocument, TaskDocuments } from '../core/managers.js'
+import { keyOf, type TaskKey } from '../core/task.js'
 
 /** The id of the document. A task has one of each kind at most. */
 export const POSITION = 'position'

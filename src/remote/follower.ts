@@ -3,40 +3,11 @@
  *
  * @module
  */
-import { A2AError } from '../../core/errors.js'
-import { JsonReader } from '../../core/json.js'
-import type { ReadonlyJson } from '../../core/json-types.js'
-import type { NamedEntry } from '../../core/history/named-entry.js'
-
-/** The position of a run at another agent. */
-export interface DelegationHandle {
-  readonly messageId: string
-  readonly taskId?: string
-  readonly contextId?: string
-}
-
-/** The methods of a client, as far as delegations call them. */
-export interface Runner {
-  readonly card: { readonly name: string; readonly supportedInterfaces?: readonly { readonly url: string }[] }
-  run(
-    message: object,
-    options: {
-      readonly signal: AbortSignal
-      readonly onStart: (handle: DelegationHandle) => Promise<void>
-      readonly onUpdate: (update: { readonly handle: DelegationHandle }) => void
-      readonly repeats?: DelegationHandle
-    },
-  ): Promise<RunnerResult>
-}
-
-interface RunnerResult {
-  readonly ok: boolean
-  readonly type: string
-  readonly text: string
-  readonly task?: { readonly id: string; readonly contextId?: string }
-  readonly message?: object
-  readonly error?: { readonly code: string }
-}
+import { A2AError } from '../core/errors.js'
+import { JsonReader } from '../core/json.js'
+import type { ReadonlyJson } from '../core/json-types.js'
+import type { NamedEntry } from '../core/history/named-entry.js'
+import type { RunHandle, Runner, RunnerResult } from './runner.js'
 
 /** What is followed. */
 export interface Leg {
@@ -47,7 +18,7 @@ export interface Leg {
   /** The name of the delegation, with its occurrence. */
   readonly label: string
   /** The position that the journal has, if the message was sent before, or may have been. */
-  readonly known: DelegationHandle | undefined
+  readonly known: RunHandle | undefined
   /** Whether the journal has the agent's task. */
   readonly isFollowed: boolean
   readonly maxBytes: number
@@ -158,6 +129,14 @@ export class Follower {
   }
 }
 
+/** Whether the agent's task has ended, as far as is known. */
+export function isOver(outcome: FollowerOutcome): boolean {
+  if ('error' in outcome) return false
+  // The result of a follower is an object.
+  const { type } = outcome.result as { readonly type?: unknown }
+  return ['message', 'completed', 'failed', 'rejected', 'canceled'].includes(String(type))
+}
+
 function readResult(
   { ok, type, text, task, message, error }: RunnerResult,
   label: string,
@@ -179,7 +158,7 @@ function readResult(
   return read
 }
 
-function toJson(handle: DelegationHandle): ReadonlyJson {
+function toJson(handle: RunHandle): ReadonlyJson {
   // A handle is plain JSON.
   return JSON.parse(JSON.stringify(handle)) as ReadonlyJson
 }

@@ -3,13 +3,10 @@
  *
  * @module
  */
-import type { JsonValue } from '../../core/json-types.js'
-import type { LeasedTasks, LeasedTasksListener, LocalTasks, SharedTasks } from '../../core/managers.js'
-import type { Clock } from '../../runtime/clock.js'
-import { sleep } from '../../runtime/timers.js'
-
-/** A manager that clients keep tasks in. */
-export type ClientTasks = LocalTasks | SharedTasks
+import type { JsonValue } from '../core/json-types.js'
+import type { LeasedTasks, LeasedTasksListener, LocalTasks, SharedTasks } from '../core/managers.js'
+import type { Clock } from '../runtime/clock.js'
+import { sleep } from '../runtime/timers.js'
 
 type OnOrphan = LeasedTasksListener['onOrphan']
 
@@ -24,7 +21,7 @@ const RETRY_MS = 10_000
 const workersByManager = new WeakMap<SharedTasks, Map<string, Worker>>()
 
 /** Whether other processes may share the tasks. */
-export function isShared(tasks: ClientTasks): tasks is SharedTasks {
+export function isShared(tasks: LocalTasks | SharedTasks): tasks is SharedTasks {
   return 'lease' in tasks
 }
 
@@ -50,6 +47,11 @@ export function leaseAs(tasks: SharedTasks, name: string, onOrphan: OnOrphan): L
   const worker: Worker = { onOrphan, leased: tasks.lease(listener) }
   workers.set(name, worker)
   return worker.leased
+}
+
+/** A field of the note on a lease. */
+export function inNote(note: JsonValue | undefined, field: string): JsonValue | undefined {
+  return typeof note === 'object' && note !== null && !Array.isArray(note) ? note[field] : undefined
 }
 
 /** Releases a task when its changes are stored. Never rejects: while the store fails, attempts continue in the background. */
