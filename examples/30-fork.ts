@@ -47,7 +47,7 @@ const id = await send('Book a holiday')
 await tasks.waitFor(id, { until: 'input-required' })
 await send('Rome', id)
 assert.equal(await resultOf(id), 'failed')
-for (const { generation, entry } of tasks.history(id)) console.log(generation, entry)
+for (const { generation, entry } of tasks.journal(id)) console.log(generation, entry)
 
 // What if the user had said Oslo? The step before the question does not run again.
 const oslo = await tasks.fork(id, { answers: { 'input-required#1': 'Oslo' } })

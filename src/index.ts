@@ -23,7 +23,7 @@ export type { DeadLetterQuery, Redriven, RedriveQuery, RedriveReport } from './c
 export type { ForkAnswer, ForkOptions } from './core/history/fork.js'
 export type { FeedEntry, FeedFilter, FeedOptions, TaskFeed } from './core/feed/types.js'
 export type { SavedTask } from './core/restore.js'
-export type { SavedHistory } from './core/saved/saved-history.js'
+export type { SavedJournal } from './core/saved/saved-journal.js'
 export type { SubscribeOptions, TaskSubscription } from './core/subscription.js'
 export type { WaitOptions, WaitUntil } from './core/wait.js'
 
@@ -46,8 +46,8 @@ export type {
   ArtifactChanged,
   AttemptEntry,
   FailureEntry,
-  HistoryEntry,
-  HistoryRecorded,
+  JournalEntry,
+  JournalRecorded,
   ListenerFailure,
   MessageAdded,
   OutputChanged,

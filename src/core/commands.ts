@@ -16,7 +16,7 @@ import {
   readName,
   readNames,
 } from './validate.js'
-import type { ArtifactChanged, HistoryEntry } from './events.js'
+import type { ArtifactChanged, JournalEntry } from './events.js'
 import { copyJson, JsonReader, sharedJson, wellFormed, type SizeLimit } from './json.js'
 import { describe, quote } from '../runtime/describe.js'
 import type { GenerateId } from '../runtime/ids.js'
@@ -29,7 +29,7 @@ import type {
   CancelOptions,
   ChangeOptions,
   CreateTaskParams,
-  HistoryChange,
+  JournalChange,
   MessageInput,
   TaskUpdate,
 } from './params.js'
@@ -81,10 +81,10 @@ export interface MessageCommand {
   readonly expectedGeneration: number | undefined
 }
 
-/** Entries of the history, with the message and the update that belong to them, in one change. */
-export interface HistoryCommand<S extends string = TaskState> {
-  readonly type: 'history'
-  readonly entries: readonly HistoryEntry[]
+/** Entries of the journal, with the message and the update that belong to them, in one change. */
+export interface JournalCommand<S extends string = TaskState> {
+  readonly type: 'journal'
+  readonly entries: readonly JournalEntry[]
   readonly message: MessageCommand | undefined
   readonly update: UpdateCommand<S> | undefined
 }
@@ -96,7 +96,7 @@ export interface TimeoutCommand {
 
 /** The changes that can be requested of a task. `decide` turns a command into events. */
 export type TaskCommand<S extends string = TaskState> =
-  UpdateCommand<S> | CancelCommand | MessageCommand | HistoryCommand<S> | TimeoutCommand
+  UpdateCommand<S> | CancelCommand | MessageCommand | JournalCommand<S> | TimeoutCommand
 
 /** The settings that commands are built with. */
 export interface CommandRules {
@@ -218,13 +218,13 @@ export function toMessage(
   }
 }
 
-export function toHistory<S extends string>(
-  entries: readonly HistoryEntry[],
-  { message, update }: HistoryChange<S>,
+export function toJournal<S extends string>(
+  entries: readonly JournalEntry[],
+  { message, update }: JournalChange<S>,
   rules: CommandRules,
-): HistoryCommand<S> {
+): JournalCommand<S> {
   return {
-    type: 'history',
+    type: 'journal',
     entries: entries.map((entry) => copyJson(entry)),
     message: message && toMessage(message, {}, rules),
     update: update && toUpdate(update, rules),
@@ -234,19 +234,19 @@ export function toHistory<S extends string>(
 /** The most bytes of a signal, and of all that a task has not received. */
 export const SIGNALS: SizeLimit = { option: 'signals', subject: 'Signals', maxBytes: 1_048_576 }
 
-/** The most characters of a name that code gives to a step, a wait or another entry of the history. */
+/** The most characters of a name that code gives to a step, a wait or another entry of the journal. */
 export const MAX_ENTRY_NAME = 200
 
 export function toSignal<S extends string>(
   name: string,
   value: unknown,
   { limits }: Pick<CommandRules, 'limits'>,
-): HistoryCommand<S> {
+): JournalCommand<S> {
   const reader = new JsonReader(SIGNALS, limits.maxDepth)
   const read = reader.read(value, 'value')
   reader.check(read)
-  const entry: HistoryEntry = { kind: 'signal', name: readName(name, 'name', MAX_ENTRY_NAME), value: read }
-  return { type: 'history', entries: [entry], message: undefined, update: undefined }
+  const entry: JournalEntry = { kind: 'signal', name: readName(name, 'name', MAX_ENTRY_NAME), value: read }
+  return { type: 'journal', entries: [entry], message: undefined, update: undefined }
 }
 
 function readExpectedGeneration(options: ChangeOptions): number | undefined {

@@ -4,10 +4,10 @@
  * @module
  */
 import { SIGNALS } from './commands.js'
-import type { ArtifactChange, HistoryCommand, MessageCommand } from './commands.js'
+import type { ArtifactChange, JournalCommand, MessageCommand } from './commands.js'
 import type { TaskCommand, UpdateCommand } from './commands.js'
 import { A2AError } from './errors.js'
-import type { ArtifactChanged, HistoryEntry, MessageAdded, StatusChanged, TaskEvent } from './events.js'
+import type { ArtifactChanged, JournalEntry, MessageAdded, StatusChanged, TaskEvent } from './events.js'
 import { findArtifact } from './evolve.js'
 import { jsonSize, tooLarge } from './json.js'
 import { canTransition, isTerminal, type Lifecycle, type TaskState } from './lifecycle.js'
@@ -49,8 +49,8 @@ export function decide<S extends string>(
       return [moveEvent(task, 'failed', TIMEOUT_MESSAGE, rules, timestamp)]
     case 'message':
       return [decideMessage(task, command, rules.limits, usage, timestamp)]
-    case 'history':
-      return decideHistory(task, command, rules, usage, timestamp)
+    case 'journal':
+      return decideJournal(task, command, rules, usage, timestamp)
   }
 }
 
@@ -182,9 +182,9 @@ function decideMessage(
  * The message comes before the entries, and the update, which may end the task, after them. The entries say what code has done:
  * they are kept where others have moved the task to the state of the update.
  */
-function decideHistory<S extends string>(
+function decideJournal<S extends string>(
   task: TaskSnapshot<S>,
-  { entries, message, update }: HistoryCommand<S>,
+  { entries, message, update }: JournalCommand<S>,
   rules: Rules<S>,
   usage: Usage,
   timestamp: string,
@@ -199,7 +199,7 @@ function decideHistory<S extends string>(
   for (const entry of entries) {
     generation += 1
     if (entry.kind === 'signal') requireRoomForSignal(task, entry)
-    events.push({ type: 'history', taskId, generation, timestamp, entry })
+    events.push({ type: 'journal', taskId, generation, timestamp, entry })
   }
   const rest = update?.state === task.state ? withoutState(update) : update
   if (rest !== undefined) events.push(...decideUpdate({ ...task, generation }, rest, rules, usage, timestamp))
@@ -219,7 +219,7 @@ const MAX_SIGNALS = 1_000
 /** @throws {A2AError} `LIMIT_EXCEEDED`. */
 function requireRoomForSignal(
   { signals = [] }: TaskSnapshot<string>,
-  signal: Extract<HistoryEntry, { kind: 'signal' }>,
+  signal: Extract<JournalEntry, { kind: 'signal' }>,
 ): void {
   if (signals.length >= MAX_SIGNALS) throw tooMany('Signals', 'signals', MAX_SIGNALS, signals.length + 1)
   const size = jsonSize([...signals, signal])

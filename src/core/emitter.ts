@@ -111,7 +111,7 @@ export class TaskEmitter<S extends string = TaskState> extends EventEmitter<Task
       if (event.type === 'artifact') this.notify('task:artifact', () => freezeDeep(event))
       if (event.type === 'message') this.notify('task:message', () => freezeDeep(event))
     }
-    if (events.some(({ type }) => type !== 'history')) this.notify('task:updated', show)
+    if (events.some(({ type }) => type !== 'journal')) this.notify('task:updated', show)
   }
 
   /** Runs `job` after all jobs that were posted before. */

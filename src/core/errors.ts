@@ -45,10 +45,10 @@ export interface ErrorData {
    */
   STORE_FAILED: { operation: string }
   /**
-   * The code of a run called a step or question that does not match its history, because the function was changed while a turn
-   * was unfinished. `generation` is that of the next entry in the history.
+   * The code of a run called a step or question that does not match its journal, because the function was changed while a turn
+   * was unfinished. `generation` is that of the next entry in the journal.
    */
-  HISTORY_MISMATCH: { taskId: string; generation: number; recorded: string; asked: string }
+  JOURNAL_MISMATCH: { taskId: string; generation: number; recorded: string; asked: string }
   /** The reason of a signal: this process lost the lease, and another process can work on the task. */
   LEASE_LOST: { taskId: string }
 
@@ -153,11 +153,14 @@ export class A2AError<C extends ErrorCode = ErrorCode> extends Error {
 
   /** Whether `value` is an error of this library and, if `code` is passed, has that code. */
   static is(value: unknown): value is AnyA2AError
+  /** The code of 0.1 for `JOURNAL_MISMATCH`. */
+  static is(value: unknown, code: 'HISTORY_MISMATCH'): value is A2AError<'JOURNAL_MISMATCH'>
   static is<C extends ErrorCode>(value: unknown, code: C): value is A2AError<C>
-  static is(value: unknown, code?: ErrorCode): boolean {
+  static is(value: unknown, code?: ErrorCode | 'HISTORY_MISMATCH'): boolean {
     if (typeof value !== 'object' || value === null || !(BRAND in value)) return false
     // As a callback of `filter`, this function receives an index here.
-    return typeof code !== 'string' || ('code' in value && value.code === code)
+    if (typeof code !== 'string') return true
+    return 'code' in value && value.code === (code === 'HISTORY_MISMATCH' ? 'JOURNAL_MISMATCH' : code)
   }
 }
 

@@ -49,7 +49,7 @@ export interface ArtifactChanged extends EventBase {
   readonly append: boolean
   /** The producer declares that no chunk will follow. */
   readonly lastChunk: boolean
-  /** The name of the step that wrote it, as in the history. Absent for other code. */
+  /** The name of the step that wrote it, as in the journal. Absent for other code. */
   readonly step?: string | undefined
   /**
    * What an attempt that did not finish had written is undone: `true` if this is what is left of the artifact, `false` if nothing
@@ -124,7 +124,7 @@ export interface FailureEntry {
 export type ContinuedMessage = Pick<Message, 'messageId' | 'parts'> &
   Partial<Pick<Message, 'metadata' | 'extensions' | 'referenceTaskIds'>>
 
-/** A turn of work has begun, or has ended its history and begun another one. */
+/** A turn of work has begun, or has ended its journal and begun another one. */
 export interface TurnEntry {
   readonly kind: 'turn'
   /** The user's message that the turn works on. */
@@ -135,10 +135,10 @@ export interface TurnEntry {
   readonly ids?: string | undefined
   /** The id of the task in which the turn began, for a fork. Absent for this task. */
   readonly origin?: string | undefined
-  /** What the code has begun again with, by `run.continueAs`. Absent for the first history of a turn. */
+  /** What the code has begun again with, by `run.continueAs`. Absent for the first journal of a turn. */
   readonly continued?:
     | {
-        /** 1 for the second history of the turn, one more for each further one. */
+        /** 1 for the second journal of the turn, one more for each further one. */
         readonly round: number
         readonly message: DeepReadonly<ContinuedMessage>
         /** The turn has read the user's messages from its first one up to the one with this id. Absent for only the first. */
@@ -152,10 +152,10 @@ export interface TurnEntry {
 }
 
 /**
- * One entry of a history.
+ * One entry of a journal.
  *
  * - `turn`: a turn of work began with the user's message `messageId`, in this task or in the one that it is a fork of. With
- *   `continued`, the turn continues with a new history.
+ *   `continued`, the turn continues with a new journal.
  * - `step`: a step is done, with its output or, after all its attempts, its error.
  * - `question`: the user was asked.
  * - `answer`: the user's message `messageId` answered the question of this name.
@@ -175,7 +175,7 @@ export interface TurnEntry {
  * - `end`: the turn is over, and the task is not. `unread` are the ids of answers that the code has not read: they begin
  *   their own turns.
  */
-export type HistoryEntry = Recorded &
+export type JournalEntry = Recorded &
   (
     | TurnEntry
     | (Asked & {
@@ -212,20 +212,20 @@ export type HistoryEntry = Recorded &
     | { readonly kind: 'end'; readonly unread?: readonly string[] | undefined }
   )
 
-/** The history of the task's turn has another entry. Clients of the protocol do not receive this event. */
-export interface HistoryRecorded extends EventBase {
-  readonly type: 'history'
-  readonly entry: HistoryEntry
+/** The journal of the task's turn has another entry. Clients of the protocol do not receive this event. */
+export interface JournalRecorded extends EventBase {
+  readonly type: 'journal'
+  readonly entry: JournalEntry
 }
 
 /** Whether a value was sent to the code of the task. */
 export function isSignal(event: TaskEvent<string>): boolean {
-  return event.type === 'history' && event.entry.kind === 'signal'
+  return event.type === 'journal' && event.entry.kind === 'signal'
 }
 
 /** An entry of a task's log. Folding all entries with `evolve` results in the task. */
 export type TaskEvent<S extends string = TaskState> =
-  TaskCreated<S> | StatusChanged<S> | OutputChanged | ArtifactChanged | MessageAdded | HistoryRecorded
+  TaskCreated<S> | StatusChanged<S> | OutputChanged | ArtifactChanged | MessageAdded | JournalRecorded
 
 /** The events of a new task, which begin with its creation. */
 export type NewLog<S extends string = TaskState> = readonly [TaskCreated<S>, ...TaskEvent<S>[]]
@@ -271,7 +271,7 @@ export interface TaskEvents<S extends string = TaskState> {
   'task:created': (task: TaskSnapshot<S>) => void
   /** The task entered another state. Not emitted for progress within a state. */
   'task:stateChange': (change: StateChange<S>) => void
-  /** The task after any change. Not emitted when a task is created, or only its history has grown. */
+  /** The task after any change. Not emitted when a task is created, or only its journal has grown. */
   'task:updated': (task: TaskSnapshot<S>) => void
   /** An artifact, or a chunk of one, was added. */
   'task:artifact': (event: ArtifactChanged) => void

@@ -4,7 +4,7 @@
  * @module
  */
 import { appendParts } from './artifacts/append-parts.js'
-import type { ArtifactChanged, FailureEntry, HistoryEntry, TaskCreated } from './events.js'
+import type { ArtifactChanged, FailureEntry, JournalEntry, TaskCreated } from './events.js'
 import type { TaskEvent, TaskStreamEvent } from './events.js'
 import { copyJson } from './json.js'
 import type { TaskState } from './lifecycle.js'
@@ -110,7 +110,7 @@ export function apply<S extends string>(task: Task<S>, event: TaskEvent<S>): voi
     case 'message':
       task.messages = appended(task.messages, shared<Message>(event.message))
       break
-    case 'history':
+    case 'journal':
       if (event.entry.kind === 'turn') task.turn = event.generation
       else if (event.entry.kind === 'end') delete task.turn
       else if (event.entry.kind === 'failure') task.failure = failureOf(event.entry)
@@ -238,14 +238,14 @@ export function signalNameOf(wait: string): string {
 export function receivedEntry(
   { signals = [] }: TaskSnapshot<string>,
   wait: string,
-): Extract<HistoryEntry, { kind: 'received' }> | undefined {
+): Extract<JournalEntry, { kind: 'received' }> | undefined {
   const name = signalNameOf(wait)
   const signal = signals.find((each) => each.name === name)
   return signal && { kind: 'received', name: wait, value: signal.value }
 }
 
 /** Keeps a signal, or removes the one that was received. The arrays of `task` are not changed. */
-function applySignal(task: Task<string>, entry: HistoryEntry): void {
+function applySignal(task: Task<string>, entry: JournalEntry): void {
   const { signals = [] } = task
   if (entry.kind === 'signal') {
     // Leaves never change, so only the type is writable.

@@ -10,11 +10,11 @@ import type { TaskKey, Task, TaskSnapshot } from './task.js'
 import type { JsonValue, ReadonlyJson } from './json-types.js'
 import type { ListenerOf } from './emitter.js'
 import type { FeedOptions, TaskFeed } from './feed/types.js'
-import type { ArtifactChanged, HistoryEntry, HistoryRecorded, MessageAdded } from './events.js'
+import type { ArtifactChanged, JournalEntry, JournalRecorded, MessageAdded } from './events.js'
 import type { TaskEvent, TaskEvents, TaskStreamEvent } from './events.js'
 import type { Lifecycle, TaskState } from './lifecycle.js'
 import type { AppendArtifactOptions, ArtifactInput, CancelOptions, ChangeOptions } from './params.js'
-import type { CreateTaskParams, HistoryChange, MessageInput, TaskUpdate } from './params.js'
+import type { CreateTaskParams, JournalChange, MessageInput, TaskUpdate } from './params.js'
 import type { OwnerFilter, RequireRoom, TaskFilter, TaskPage, TaskQuery } from './queries.js'
 import type { UnfinishedTasks } from './saved/unfinished.js'
 import type { SubscribeOptions, TaskSubscription } from './subscription.js'
@@ -125,10 +125,10 @@ export interface LocalTasks<S extends string = TaskState>
    * @returns The value; `undefined` when there is no such signal.
    */
   receive(taskId: string, wait: string): ReadonlyJson | undefined
-  /** As that of {@link LeasedTasks}. Without it, runs have no history. */
-  recordHistory?(taskId: string, entries: readonly HistoryEntry[], change?: HistoryChange<S>): void
-  /** The entries of the task's history, oldest first, frozen. */
-  history?(taskId: string): HistoryRecorded[]
+  /** As that of {@link LeasedTasks}. Without it, runs have no journal. */
+  recordJournal?(taskId: string, entries: readonly JournalEntry[], change?: JournalChange<S>): void
+  /** The entries of the task's journal, oldest first, frozen. */
+  journal?(taskId: string): JournalRecorded[]
   /** Unfinished turns. Without them, those of restored tasks and of forks do not continue. */
   readonly unfinished?: UnfinishedTasks
 }
@@ -184,8 +184,8 @@ export interface SharedTasks<S extends string = TaskState> extends TaskReader<S>
    * the task, waits for it or reads its events.
    */
   lastSeen(taskId: string): TaskSnapshot<S> | undefined
-  /** The entries of the task's history, oldest first, frozen. Empty for a task without one. */
-  history(taskId: string): Promise<HistoryRecorded[]>
+  /** The entries of the task's journal, oldest first, frozen. Empty for a task without one. */
+  journal(taskId: string): Promise<JournalRecorded[]>
   /** Lets this process work on tasks under leases. The listener receives what other processes do to them. */
   lease(listener: LeasedTasksListener<S>): LeasedTasks<S>
   /**
@@ -322,11 +322,11 @@ export interface LeasedTasks<S extends string = TaskState> extends SyncTasks<S> 
    */
   finish(taskId: string, update: TaskUpdate<S>): Promise<boolean>
   /**
-   * Adds entries to the history of the task's turn, with the message and the update that belong to them, in one change.
+   * Adds entries to the journal of the task's turn, with the message and the update that belong to them, in one change.
    */
-  recordHistory(taskId: string, entries: readonly HistoryEntry[], change?: HistoryChange<S>): void
+  recordJournal(taskId: string, entries: readonly JournalEntry[], change?: JournalChange<S>): void
   /**
-   * Does work with the client of the store, and adds the entry that it results in to the history, in one transaction. Stored
+   * Does work with the client of the store, and adds the entry that it results in to the journal, in one transaction. Stored
    * after the changes made so far, before later ones. Absent where the store has no transactions.
    *
    * @param entry - The entry as far as it is known before.
@@ -336,9 +336,9 @@ export interface LeasedTasks<S extends string = TaskState> extends SyncTasks<S> 
   readonly transact?:
     | ((
         taskId: string,
-        entry: HistoryEntry,
-        work: (client: unknown) => MaybePromise<HistoryEntry>,
-      ) => Promise<HistoryEntry>)
+        entry: JournalEntry,
+        work: (client: unknown) => MaybePromise<JournalEntry>,
+      ) => Promise<JournalEntry>)
     | undefined
   /** The task as this process sees it, with changes that are not stored yet; `null` when it does not hold the task. */
   peekTask(taskId: string): TaskSnapshot<S> | null

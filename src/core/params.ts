@@ -95,8 +95,8 @@ export interface CancelOptions extends ChangeOptions {
   readonly message?: string | MessageInput | null | undefined
 }
 
-/** What belongs to entries of a history, and is changed with them in one step. */
-export interface HistoryChange<S extends string = TaskState> {
+/** What belongs to entries of a journal, and is changed with them in one step. */
+export interface JournalChange<S extends string = TaskState> {
   /** Joins the conversation before the entries. */
   readonly message?: MessageInput | undefined
   /** Made after the entries. */
@@ -109,8 +109,8 @@ export interface AppendArtifactOptions extends ChangeOptions {
   readonly append?: boolean | undefined
   /** Declares that no chunk will follow. Default is `false`. */
   readonly lastChunk?: boolean | undefined
-  /** For code that keeps a history: the `step` of the event. */
+  /** For code that keeps a journal: the `step` of the event. */
   readonly step?: string | undefined
-  /** For code that keeps a history: the `restored` of the event. Needs `append: false`. */
+  /** For code that keeps a journal: the `restored` of the event. Needs `append: false`. */
   readonly restored?: boolean | undefined
 }

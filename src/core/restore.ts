@@ -21,7 +21,7 @@ import { describe } from '../runtime/describe.js'
 import type { JsonObject, JsonValue } from './json-types.js'
 import { canTransition, isTerminal, type Lifecycle, type TaskState } from './lifecycle.js'
 import type { Settings } from './options.js'
-import { readHistory, type ReadHistory, type SavedHistory } from './saved/saved-history.js'
+import { readJournal, type ReadJournal, type SavedJournal } from './saved/saved-journal.js'
 import { TaskRecord } from './task-record.js'
 import type { StateTransition, Task, TaskFailure, TaskSnapshot } from './task.js'
 import { instantOf, type Instant } from './timeline.js'
@@ -35,10 +35,10 @@ export interface SavedTask<S extends string = TaskState> extends Partial<
   readonly skill: string
   readonly state: S
   readonly createdAt: string
-  /** As {@link SavedHistory}. */
-  readonly recorded?: SavedHistory['recorded']
-  readonly rewritten?: SavedHistory['rewritten']
-  readonly redriven?: SavedHistory['redriven']
+  /** As {@link SavedJournal}. */
+  readonly recorded?: SavedJournal['recorded']
+  readonly rewritten?: SavedJournal['rewritten']
+  readonly redriven?: SavedJournal['redriven']
 }
 
 const NO_LIMIT = { subject: 'Task', option: 'restore', maxBytes: Infinity }
@@ -85,14 +85,14 @@ export function toRecords<S extends string>(
   const ids = new Set<string>()
   return Array.from(saved, (each, index) => {
     const path = `tasks[${index}]`
-    const { task, history } = toTask(each, path, settings, now)
-    if (!isTerminal(task.state, settings.lifecycle) && history.turn !== undefined) task.turn = history.turn
+    const { task, journal } = toTask(each, path, settings, now)
+    if (!isTerminal(task.state, settings.lifecycle) && journal.turn !== undefined) task.turn = journal.turn
     if (ids.has(task.id)) throw invalidParams(`${path}.id`, `is taken: ${task.id}`)
     ids.add(task.id)
     const created = task.createdAt === now.iso ? now : instantOf(Date.parse(task.createdAt))
     const record = new TaskRecord(task, created, usageOf(task), task.generation)
-    if (history.recorded.length > 0) record.resume(history.recorded, history.rewritten)
-    record.redriven = history.redriven
+    if (journal.recorded.length > 0) record.resume(journal.recorded, journal.rewritten)
+    record.redriven = journal.redriven
     if (task.state === 'canceled') record.endReason = 'TASK_CANCELED'
     return record
   })
@@ -103,7 +103,7 @@ function toTask<S extends string>(
   root: string,
   settings: Settings<S>,
   now: Instant,
-): { readonly task: Task<S>; readonly history: ReadHistory } {
+): { readonly task: Task<S>; readonly journal: ReadJournal } {
   const { lifecycle, limits } = settings
   const json = new JsonReader(NO_LIMIT, Math.max(3, limits.maxDepth + ENVELOPE_DEPTH)).readObject(saved, root)
   requireKnownKeys(json, KEYS, root)
@@ -144,7 +144,7 @@ function toTask<S extends string>(
   })
   if (signals.length > 0) task.signals = signals
   if (json['failure'] !== undefined) task.failure = toFailure(json['failure'], `${root}.failure`)
-  return { task, history: readHistory(json, root, task.id, task.generation) }
+  return { task, journal: readJournal(json, root, task.id, task.generation) }
 }
 
 function toFailure(value: JsonValue, path: string): TaskFailure {

@@ -36,7 +36,7 @@ export function payloadSize(event: TaskEvent<string>): Size {
       return sizeOf(event.artifact)
     case 'message':
       return sizeOf(event.message)
-    case 'history':
+    case 'journal':
       return sizeOf(event.entry)
     case 'created':
       return NO_SIZE
@@ -109,7 +109,7 @@ function costGrowth(task: TaskSnapshot<string>, event: TaskEvent<string>, cost: 
       return cost - costOf(task.artifacts[findArtifact(task.artifacts, event.artifact.artifactId)])
     case 'message':
       return cost
-    case 'history':
+    case 'journal':
     case 'created':
       return 0
   }

@@ -3,11 +3,11 @@
  *
  * @module
  */
-import { GIVE_UP, toAppend, toCancel, toCreate, toHistory, toMessage, toSignal } from './commands.js'
+import { GIVE_UP, toAppend, toCancel, toCreate, toJournal, toMessage, toSignal } from './commands.js'
 import { toUpdate, type TaskCommand } from './commands.js'
 import { decide, requireEnded } from './decide.js'
 import { invalidParams } from './errors.js'
-import type { ArtifactChanged, HistoryEntry, HistoryRecorded, MessageAdded } from './events.js'
+import type { ArtifactChanged, JournalEntry, JournalRecorded, MessageAdded } from './events.js'
 import type { NewLog, TaskEvent, TaskStreamEvent } from './events.js'
 import { copyTask, createdEvent, receivedEntry } from './evolve.js'
 import type { ReadonlyJson } from './json-types.js'
@@ -20,11 +20,11 @@ import { TaskViews, type Forks } from './lineage/task-views.js'
 import type { LocalTasks } from './managers.js'
 import { toSettings, type Settings, type TaskManagerOptions } from './options.js'
 import type { AppendArtifactOptions, ArtifactInput, CancelOptions, ChangeOptions } from './params.js'
-import type { CreateTaskParams, HistoryChange, MessageInput, TaskUpdate } from './params.js'
+import type { CreateTaskParams, JournalChange, MessageInput, TaskUpdate } from './params.js'
 import { isOwnedBy, toFilter, toPageQuery } from './queries.js'
 import type { OwnerFilter, TaskFilter, TaskPage, TaskQuery } from './queries.js'
 import { toRecords, type SavedTask } from './restore.js'
-import { toSaved, type SavedHistory } from './saved/saved-history.js'
+import { toSaved, type SavedJournal } from './saved/saved-journal.js'
 import { UnfinishedTurns, type UnfinishedTasks } from './saved/unfinished.js'
 import { Retention } from './retention.js'
 import { entriesAfter, subscribeTo, type SubscribeOptions, type TaskSubscription } from './subscription.js'
@@ -161,18 +161,18 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
   /** Receives the oldest signal for a wait, as `LocalTasks.receive` describes. */
   receive(taskId: string, wait: string): ReadonlyJson | undefined {
     const entry = receivedEntry(this.#table.recordOf(taskId).task, wait)
-    if (entry !== undefined) this.recordHistory(taskId, [entry])
+    if (entry !== undefined) this.recordJournal(taskId, [entry])
     return entry?.value
   }
 
-  /** Adds entries to the history of the task's turn, with the message and the update that belong to them. */
-  recordHistory(taskId: string, entries: readonly HistoryEntry[], change: HistoryChange<S> = {}): void {
-    this.#change(taskId, toHistory(entries, change, this.#settings))
+  /** Adds entries to the journal of the task's turn, with the message and the update that belong to them. */
+  recordJournal(taskId: string, entries: readonly JournalEntry[], change: JournalChange<S> = {}): void {
+    this.#change(taskId, toJournal(entries, change, this.#settings))
   }
 
-  /** The entries of the task's history, oldest first, frozen: what its turns of work have recorded. */
-  history(taskId: string): HistoryRecorded[] {
-    return this.#table.recordOf(taskId).history.map(freezeDeep)
+  /** The entries of the task's journal, oldest first, frozen: what its turns of work have recorded. */
+  journal(taskId: string): JournalRecorded[] {
+    return this.#table.recordOf(taskId).journal.map(freezeDeep)
   }
 
   /** A copy of the task; `null` when there is none. Costs O(size of the task). */
@@ -273,8 +273,8 @@ export class TaskManager<S extends string = TaskState> extends TaskViews<S> impl
     }
   }
 
-  /** All tasks with their histories, oldest first, frozen: plain JSON, ready to be saved. */
-  snapshot(): (TaskSnapshot<S> & SavedHistory)[] {
+  /** All tasks with their journals, oldest first, frozen: plain JSON, ready to be saved. */
+  snapshot(): (TaskSnapshot<S> & SavedJournal)[] {
     return [...this.#table].map(toSaved)
   }
 

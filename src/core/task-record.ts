@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { HistoryEntry, HistoryRecorded, NewLog, TaskEvent } from './events.js'
+import type { JournalEntry, JournalRecorded, NewLog, TaskEvent } from './events.js'
 import { apply, create, createdEvent, findArtifact, thawTask } from './evolve.js'
 import type { Artifact, DeepReadonly, TaskSnapshot, Task } from './task.js'
 import type { EndReason, RemovalCode } from './errors.js'
@@ -176,7 +176,7 @@ export class TaskRecord<S extends string> {
   /** The estimated bytes of heap that the task takes, without its log. */
   #ownCost: number
   #task: Task<S>
-  #history: HistoryRecorded[] | undefined
+  #journal: JournalRecorded[] | undefined
   #rewriting: Rewriting | undefined
   #isFrozen = false
 
@@ -209,13 +209,13 @@ export class TaskRecord<S extends string> {
     return this.#task
   }
 
-  /** The history of a task in memory. */
-  get history(): readonly HistoryRecorded[] {
-    return this.#history ?? []
+  /** The journal of a task in memory. */
+  get journal(): readonly JournalRecorded[] {
+    return this.#journal ?? []
   }
 
   /**
-   * The artifacts that the turn has written since the latest entry of the history, or in steps that are not over, by id: what
+   * The artifacts that the turn has written since the latest entry of the journal, or in steps that are not over, by id: what
    * they held before; `null` for those that it created.
    */
   get rewritten(): ReadonlyMap<string, DeepReadonly<Artifact> | null> {
@@ -226,12 +226,12 @@ export class TaskRecord<S extends string> {
 
   /** Continues the turn of a saved task. */
   resume(
-    history: readonly HistoryRecorded[],
+    journal: readonly JournalRecorded[],
     rewritten: ReadonlyMap<string, DeepReadonly<Artifact> | null>,
   ): void {
-    this.#history = [...history]
+    this.#journal = [...journal]
     for (const [artifactId, before] of rewritten) this.#keep(artifactId, NO_STEP, () => before)
-    for (const event of history) this.#ownCost += payloadSize(event).cost + EVENT_COST
+    for (const event of journal) this.#ownCost += payloadSize(event).cost + EVENT_COST
   }
 
   /** The estimated bytes of heap that the task and its log take. Values in both count once. */
@@ -251,13 +251,13 @@ export class TaskRecord<S extends string> {
     return this.#task
   }
 
-  /** @param keepsHistory - Whether the record holds the task's history, which outlives the log. */
-  append(event: TaskEvent<S>, logSize: number, size: Size = payloadSize(event), keepsHistory = false): void {
+  /** @param keepsJournal - Whether the record holds the task's journal, which outlives the log. */
+  append(event: TaskEvent<S>, logSize: number, size: Size = payloadSize(event), keepsJournal = false): void {
     if (this.#isFrozen) {
       this.#task = thawTask(this.#task)
       this.#isFrozen = false
     }
-    if (keepsHistory) this.#keepRewritten(event)
+    if (keepsJournal) this.#keepRewritten(event)
     const { bytes, cost } = size
     const usage = usageAfter(this.usage, this.#task, event, bytes)
     const { inTask, inLog } = costsOf(this.#task, event, cost)
@@ -265,18 +265,18 @@ export class TaskRecord<S extends string> {
     this.usage = usage
     this.#ownCost += inTask
     this.log.push(event, bytes, inLog, logSize)
-    if (!keepsHistory || event.type !== 'history') return
+    if (!keepsJournal || event.type !== 'journal') return
     // Of a turn without end, the last round is kept.
     const isFresh = event.entry.kind === 'turn' && event.entry.continued !== undefined
-    if (isFresh) for (const old of this.history) this.#ownCost -= payloadSize(old).cost + EVENT_COST
-    if (this.#history === undefined || isFresh) this.#history = [event]
-    else this.#history.push(event)
+    if (isFresh) for (const old of this.journal) this.#ownCost -= payloadSize(old).cost + EVENT_COST
+    if (this.#journal === undefined || isFresh) this.#journal = [event]
+    else this.#journal.push(event)
     this.#ownCost += cost + EVENT_COST
   }
 
   /** A step may write before the turn has recorded anything. */
   #keepRewritten(event: TaskEvent<S>): void {
-    if (event.type === 'history') this.#settle(event.entry)
+    if (event.type === 'journal') this.#settle(event.entry)
     if (event.type !== 'artifact' || (event.step === undefined && this.#task.turn === undefined)) return
     const { artifactId } = event.artifact
     if (artifactId === undefined) return
@@ -297,7 +297,7 @@ export class TaskRecord<S extends string> {
   }
 
   /** What came before an entry stays, unless a step has written it that is not over, or whose error ends the attempt. */
-  #settle(entry: HistoryEntry): void {
+  #settle(entry: JournalEntry): void {
     const { failed } = this.#rewriting ?? {}
     if (failed === undefined) return
     const isNext = entry.kind === 'turn' && entry.continued !== undefined
@@ -345,18 +345,18 @@ export class TaskRecord<S extends string> {
 /**
  * The record of a new task with these events.
  *
- * @param keepsHistory - As in {@link TaskRecord.append}.
+ * @param keepsJournal - As in {@link TaskRecord.append}.
  * @param cost - The cost of the task after its first event, if it is known.
  */
 export function recordOf<S extends string>(
   [created, ...others]: NewLog<S>,
   now: Instant,
   logSize: number,
-  keepsHistory: boolean,
+  keepsJournal: boolean,
   cost?: number,
 ): TaskRecord<S> {
   const record = new TaskRecord(create(created), now, undefined, undefined, cost)
-  for (const event of others) record.append(event, logSize, undefined, keepsHistory)
+  for (const event of others) record.append(event, logSize, undefined, keepsJournal)
   return record
 }
 

@@ -87,7 +87,7 @@ export interface Task<S extends string = TaskState> {
   referenceTaskIds?: string[]
   /** The owner of the task. */
   owner?: string
-  /** The generation at which the history of the present turn of work begins. Absent where there is none. */
+  /** The generation at which the journal of the present turn of work begins. Absent where there is none. */
   turn?: number
   /** The signals that the code has not received yet, oldest first. Absent where there are none. */
   signals?: Signal[]

@@ -5,7 +5,7 @@
  */
 import { toAppend, toCancel, toMessage, toSignal, toUpdate, type TaskCommand } from '../core/commands.js'
 import type { RemovalCode } from '../core/errors.js'
-import type { ArtifactChanged, HistoryRecorded, MessageAdded } from '../core/events.js'
+import type { ArtifactChanged, JournalRecorded, MessageAdded } from '../core/events.js'
 import type { TaskEvent, TaskStreamEvent } from '../core/events.js'
 import { copyTask } from '../core/evolve.js'
 import { childrenIn, type ChildTask } from '../core/lineage/children.js'
@@ -33,7 +33,7 @@ import { sharedFeed } from './feed/shared-feed.js'
 import { durableContext, type DurableContext } from './context.js'
 import { createTask } from './create-task.js'
 import { StoredForks } from './forks.js'
-import { historyOf, restoreTasks, savedTasks, type Saved } from './histories.js'
+import { journalOf, restoreTasks, savedTasks, type Saved } from './journals.js'
 import { LeaseHolder } from './leases/lease-holder.js'
 import { PARKED } from './leases/lease-note.js'
 import { Maintenance } from './maintenance.js'
@@ -235,9 +235,9 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskViews<
     return await new LogReader<S>(this.#context, taskId, { after }).rest()
   }
 
-  /** The entries of the task's history, oldest first, frozen: what its turns of work have recorded. */
-  async history(taskId: string): Promise<HistoryRecorded[]> {
-    return await historyOf(this.#context, taskId)
+  /** The entries of the task's journal, oldest first, frozen: what its turns of work have recorded. */
+  async journal(taskId: string): Promise<JournalRecorded[]> {
+    return await journalOf(this.#context, taskId)
   }
 
   /**
@@ -280,7 +280,7 @@ export class DurableTaskManager<S extends string = TaskState> extends TaskViews<
     return await this.#maintenance.prune()
   }
 
-  /** All tasks, oldest first, frozen, those in a turn or failed with histories: plain JSON, for {@link restore}. */
+  /** All tasks, oldest first, frozen, those in a turn or failed with journals: plain JSON, for {@link restore}. */
   async snapshot(): Promise<Saved<S>[]> {
     return await savedTasks(this.#context)
   }

@@ -16,6 +16,7 @@ export type {
   TasksObserver,
 } from '../core/managers.js'
 export type { StoreFeed, StoreFeedEntry, StoreFeedPage } from './feed/store-feed.js'
+export type { StoredEvent, StoredJournalEntry } from './stored-events.js'
 export { memoryStore, type MemoryStoreOptions } from './memory-store.js'
 export type { DurableTaskManagerOptions, RetentionOptions, RetentionRule } from './options.js'
 export type {

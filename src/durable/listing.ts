@@ -22,6 +22,7 @@ import type { DurableSettings } from './options.js'
 import type { StoreClient } from './store-client.js'
 import { unfold } from './cache/checkpoint.js'
 import type { StoreFilter, StoreQuery } from './task-store.js'
+import { fromStored } from './stored-events.js'
 
 const PAGE = 500
 /** Bounds the passes when tasks are created faster than they can be read. */
@@ -77,7 +78,7 @@ export class Listing<S extends string> {
     const { store } = this.#settings
     const events = await this.#storeClient.callForUser('events', () => store.events(key, after, limit))
     // A manager of this lifecycle wrote the events.
-    return events.map((event) => freezeDeep(event as TaskEvent<S>))
+    return events.map((event) => freezeDeep(fromStored(event) as TaskEvent<S>))
   }
 
   async #list(query: StoreQuery): Promise<TaskSnapshot<S>[]> {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { TaskEvent } from '../core/events.js'
+import type { StoredEvent } from './stored-events.js'
 import { MemoryFeed } from './feed/memory-feed.js'
 import { byText } from '../core/queries.js'
 import { systemClock } from '../runtime/clock.js'
@@ -151,7 +151,7 @@ class MemoryStore implements TaskStore {
     )
   }
 
-  events(key: TaskKey, after: number, limit: number): Promise<readonly TaskEvent<string>[]> {
+  events(key: TaskKey, after: number, limit: number): Promise<readonly StoredEvent[]> {
     return step(() => {
       const row = this.#row(key)
       return row === undefined ? [] : toEvents(eventsAfter(row, after).slice(0, limit))
@@ -347,9 +347,9 @@ function toJson(text: string): JsonValue {
   return JSON.parse(text) as JsonValue
 }
 
-function toEvents(texts: readonly string[]): TaskEvent<string>[] {
+function toEvents(texts: readonly string[]): StoredEvent[] {
   // `toText` made the texts from events.
-  return texts.map((text) => JSON.parse(text) as TaskEvent<string>)
+  return texts.map((text) => JSON.parse(text) as StoredEvent)
 }
 
 function subjectOf({ head, skill, contextId, owner }: Row): StoreFeedEntry['task'] {

@@ -69,7 +69,7 @@ export interface DurableTaskManagerOptions<S extends string = TaskState> extends
    */
   readonly recover?: 'fail' | 'resume' | undefined
   /**
-   * How often `recover: 'resume'` resumes a turn in a row, without a new entry in its history. When the process dies once
+   * How often `recover: 'resume'` resumes a turn in a row, without a new entry in its journal. When the process dies once
    * more, the task fails. `0` fails the task at once. Default is `3`.
    */
   readonly maxRestarts?: number | undefined
@@ -81,7 +81,7 @@ export interface DurableTaskManagerOptions<S extends string = TaskState> extends
    */
   readonly sweepIntervalMs?: number | false | undefined
   /**
-   * The name of this process, such as that of its host: 1 to 128 characters. It is kept in the history of tasks, with the first
+   * The name of this process, such as that of its host: 1 to 128 characters. It is kept in the journal of tasks, with the first
    * entry that the process records under each lease, so that the inspector shows which process has done what. Clients of the
    * protocol do not receive it. Default is none.
    */

@@ -4,10 +4,10 @@
  * @module
  */
 import type { MaybePromise, TaskDocuments } from '../core/managers.js'
-import type { TaskEvent } from '../core/events.js'
 import type { JsonValue } from '../core/json-types.js'
 import type { TaskKey, TaskSnapshot } from '../core/task.js'
 import type { StoreFeed } from './feed/store-feed.js'
+import type { StoredEvent } from './stored-events.js'
 
 /** The properties that a store finds and orders tasks by, at `generation`. */
 export interface TaskHead extends TaskKey {
@@ -25,7 +25,7 @@ export interface StoredTask {
   /** The task as it was at some generation. */
   readonly checkpoint: TaskSnapshot<string>
   /** Every event after that generation, oldest first. */
-  readonly events: readonly TaskEvent<string>[]
+  readonly events: readonly StoredEvent[]
 }
 
 /** The exclusive right to work on a task. It expires `ttlMs` after it was acquired or last renewed. */
@@ -60,7 +60,7 @@ export interface Creation {
   /** The task with all `events` applied. It is the first checkpoint. */
   readonly task: TaskSnapshot<string>
   /** The log, beginning with `created`. Empty for a restored task, whose earlier events are lost. */
-  readonly events: readonly TaskEvent<string>[]
+  readonly events: readonly StoredEvent[]
   readonly head: TaskHead
   /** Unique. Identifies a repeated request. */
   readonly commitId: string
@@ -74,7 +74,7 @@ export interface Commit {
   /** The generation that the task must have. */
   readonly expectedGeneration: number
   /** At least one. Their generations continue from the expected one without a gap. */
-  readonly events: readonly TaskEvent<string>[]
+  readonly events: readonly StoredEvent[]
   /** The task's head after the events. */
   readonly head: TaskHead
   /** The task after the events, if it is to replace the stored checkpoint. The log stays complete. */
@@ -105,7 +105,7 @@ export interface Transaction extends Omit<Commit, 'events' | 'checkpoint'> {
    * @param client - The client of the database, within the transaction.
    * @returns The events, as in {@link Commit}; a promise of them only where the driver of the store is asynchronous.
    */
-  readonly work: (client: unknown) => MaybePromise<readonly TaskEvent<string>[]>
+  readonly work: (client: unknown) => MaybePromise<readonly StoredEvent[]>
 }
 
 /**
@@ -206,7 +206,7 @@ export interface TaskStore extends TaskDocuments {
   /** The keys and generations of these tasks, in any order. Tasks that do not exist are left out. */
   heads(taskIds: readonly string[]): Promise<readonly (TaskKey & { readonly generation: number })[]>
   /** At most `limit` events after the generation `after`, oldest first. Empty when there is no such task. */
-  events(key: TaskKey, after: number, limit: number): Promise<readonly TaskEvent<string>[]>
+  events(key: TaskKey, after: number, limit: number): Promise<readonly StoredEvent[]>
   /**
    * One page of the matching tasks, latest `updatedAt` first. Tasks with the same `updatedAt` come in descending order of
    * their ids, compared by code units; ids with other characters than letters, digits, `-`, `_` and `.` may come in any fixed

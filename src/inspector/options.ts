@@ -4,7 +4,7 @@
  * @module
  */
 import type { A2AClient } from '../client/a2a-client.js'
-import type { HistoryRecorded, TaskEvent } from '../core/events.js'
+import type { JournalRecorded, TaskEvent } from '../core/events.js'
 import type { FeedOptions, TaskFeed } from '../core/feed/types.js'
 import type { DeadLetterQuery } from '../core/history/dead-letters.js'
 import type { ForkOptions } from '../core/history/fork.js'
@@ -50,7 +50,7 @@ export interface InspectedTasks {
   cancelTask(taskId: string): MaybePromise<unknown>
   on(event: 'task:event', listener: (event: TaskEvent<string>) => void): unknown
   off(event: 'task:event', listener: (event: TaskEvent<string>) => void): unknown
-  history?(taskId: string): MaybePromise<HistoryRecorded[]>
+  journal?(taskId: string): MaybePromise<JournalRecorded[]>
   children?(taskId: string): MaybePromise<TaskChildren>
   feed?(options?: FeedOptions): TaskFeed<string>
   fork?(taskId: string, options?: ForkOptions): Promise<{ readonly id: string }>
@@ -73,7 +73,7 @@ export interface InspectedHandler {
   /** The manager of its tasks, which must be the one that is shown. */
   readonly tasks?: object
   /** The limits of its turns and of its messages. */
-  readonly limits?: Pick<CompleteLimits, 'maxSteps' | 'maxHistoryBytes'> & {
+  readonly limits?: Pick<CompleteLimits, 'maxSteps' | 'maxJournalBytes'> & {
     /** The largest message that the page sends, its files included. */
     readonly maxBodyBytes?: number
   }

@@ -39,7 +39,7 @@ export async function readHistory(
   own: OwnTask,
   options: ConversationOptions = {},
 ): Promise<ConversationPage> {
-  const given = readOptions(options, ['limit', 'before'], 'run.history')
+  const given = readOptions(options, ['limit', 'before'], 'run.conversation')
   const limit = requireWhole('limit', given.limit ?? DEFAULT_LIMIT, 1, MAX_LIMIT)
   const start = given.before === undefined ? undefined : toPosition(given.before)
   const latestFirst: ConversationEntry[] = []
@@ -112,7 +112,7 @@ function toPosition(before: unknown): Position {
   } catch {
     // Refused below.
   }
-  throw invalidParams('before', 'must be the "before" of a page that run.history() returned')
+  throw invalidParams('before', 'must be the "before" of a page that run.conversation() returned')
 }
 
 function isPosition(value: unknown): value is Position {

@@ -68,13 +68,13 @@ export interface HandlerLimits {
   /** How many steps one turn of work may have. Further ones throw `LIMIT_EXCEEDED`. Default is `10_000`. */
   readonly maxSteps?: number | undefined
   /**
-   * The largest history of one turn of work, in bytes of JSON: its steps, questions, answers and values. A further entry throws
+   * The largest journal of one turn of work, in bytes of JSON: its steps, questions, answers and values. A further entry throws
    * `LIMIT_EXCEEDED`. Default is `67_108_864` (64 MiB).
    */
-  readonly maxHistoryBytes?: number | undefined
+  readonly maxJournalBytes?: number | undefined
   /**
    * How long a run that waits for the user, a signal or another agent stays in memory, in ms. Over a `DurableTaskManager`
-   * its turn continues from its history when the answer arrives. A run over a `TaskManager` stays. Default is `60_000`
+   * its turn continues from its journal when the answer arrives. A run over a `TaskManager` stays. Default is `60_000`
    * (1 minute).
    */
   readonly waitingRunMs?: number | undefined
@@ -121,7 +121,7 @@ const LIMITS = {
   maxDelegationDepth: MAX_DEPTH,
   maxStepBytes: 1_048_576,
   maxSteps: 10_000,
-  maxHistoryBytes: 67_108_864,
+  maxJournalBytes: 67_108_864,
   waitingRunMs: 60_000,
   maxRuns: 10_000,
   maxStreams: 100_000,
@@ -144,7 +144,7 @@ const CHECKS: Readonly<Record<string, (option: string, value: unknown) => number
   maxDelegationDepth: requireWhole,
   maxStepBytes: requireWhole,
   maxSteps: requireWhole,
-  maxHistoryBytes: requireWhole,
+  maxJournalBytes: requireWhole,
   waitingRunMs: requireDelay,
   maxRuns: requireWhole,
   maxStreams: requireWhole,

@@ -82,7 +82,7 @@ export interface ObservedStep {
   readonly taskId: string
   /** The name with its occurrence in the turn: `price#1`. */
   readonly name: string
-  /** Whether its output comes from the history. */
+  /** Whether its output comes from the journal. */
   readonly isReplayed: boolean
 }
 

@@ -101,7 +101,7 @@ export interface RequestHandlerOptions<
   /**
    * Calls `execute` again when it throws: steps that are done return what they returned, questions that were answered their
    * answers, and a failed step whose error `execute` threw is done again. `onError` receives the error of each attempt. The
-   * attempts are counted in the history of the task, so they survive the process. Default is one attempt.
+   * attempts are counted in the journal of the task, so they survive the process. Default is one attempt.
    */
   readonly retry?: RetryOptions | undefined
   /** How to handle a message to a task that has a run at work. Default is `'queue'`. */
@@ -122,7 +122,7 @@ export interface RequestHandlerOptions<
    */
   readonly answerByContext?: boolean | undefined
   /**
-   * Whether the history keeps the stacks of errors, at most 4,000 characters of each. Clients do not receive them. An inspector
+   * Whether the journal keeps the stacks of errors, at most 4,000 characters of each. Clients do not receive them. An inspector
    * shows them to people whose access has `stacks`. Default is `false`.
    */
   readonly recordStacks?: boolean | undefined

@@ -30,7 +30,7 @@ export interface RetryOptions {
   readonly backoff?: BackoffOptions | undefined
   /**
    * Whether to try again after this error. Default is yes, except for errors of this package that would happen again, such as
-   * `INVALID_PARAMS`. An aborted run, `HISTORY_MISMATCH` and a lost task are never tried again.
+   * `INVALID_PARAMS`. An aborted run, `JOURNAL_MISMATCH` and a lost task are never tried again.
    */
   readonly isRetryable?: ((error: unknown) => boolean) | undefined
 }
@@ -55,8 +55,8 @@ const PERMANENT: readonly ErrorCode[] = [
   'UNSUPPORTED_OPERATION',
   'WAIT_ABORTED',
 ]
-/** Nothing can be tried again: the history does not fit, or this process does not have the task any more. */
-const FINAL: readonly ErrorCode[] = ['HISTORY_MISMATCH', 'LEASE_LOST', 'STORE_FAILED', 'TASK_NOT_FOUND']
+/** Nothing can be tried again: the journal does not fit, or this process does not have the task any more. */
+const FINAL: readonly ErrorCode[] = ['JOURNAL_MISMATCH', 'LEASE_LOST', 'STORE_FAILED', 'TASK_NOT_FOUND']
 
 /** @throws {TypeError | RangeError} naming the invalid option. */
 export function toRetrySettings(options: RetryOptions | undefined, where: string): RetrySettings | undefined {

@@ -22,11 +22,11 @@ export interface WorkedTasks extends SyncTasks {
   readonly discard?: LeasedTasks['discard']
   /** Requires the lease of the task, before work that must not be done twice. Only over a shared store. */
   readonly requireLease?: LeasedTasks['requireLease']
-  /** Adds entries to the history of the task's turn. */
-  readonly recordHistory?: LeasedTasks['recordHistory']
-  /** Does work in a transaction of the store, with its entry in the history. Only over stores that have transactions. */
+  /** Adds entries to the journal of the task's turn. */
+  readonly recordJournal?: LeasedTasks['recordJournal']
+  /** Does work in a transaction of the store, with its entry in the journal. Only over stores that have transactions. */
   readonly transact?: LeasedTasks['transact']
-  /** Receives a signal. Only over a manager in memory, whose history is not recorded. */
+  /** Receives a signal. Only over a manager in memory, whose journal is not recorded. */
   readonly receive?: LocalTasks['receive']
   /** As `patchTask`, but changes nothing if another process changes the task first. Only over a shared store. */
   readonly finish?: LeasedTasks['finish']

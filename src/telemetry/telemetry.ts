@@ -55,7 +55,7 @@ export interface Gauge {
 const SECONDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300]
 
 /** The name and the version of the package: of the tracer and the meter, whose spans and metrics carry both. */
-const SCOPE = ['a2a-tasks', '0.1.0'] as const
+const SCOPE = ['a2a-tasks', '0.2.0'] as const
 
 /** The maximum length of a span name or an attribute value, in characters. */
 const MAX_LENGTH = 256

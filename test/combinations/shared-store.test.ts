@@ -24,7 +24,7 @@ test.each([
   const [dead] = all
   if (dead === undefined) expect.fail()
   const { id } = await begin(dead, 'go')
-  await until(async () => (await dead.tasks.history(id)).some(({ entry }) => entry.kind === 'handle'))
+  await until(async () => (await dead.tasks.journal(id)).some(({ entry }) => entry.kind === 'handle'))
   dead.store.fail()
   for (const kind of earlier) {
     const [mark] = await store.allDocuments('run-delegation', undefined, 10)

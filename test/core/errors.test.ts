@@ -27,6 +27,16 @@ describe('A2AError', () => {
     expect(A2AError.is(error)).toBe(true)
     expect(A2AError.is(error, 'TASK_NOT_FOUND')).toBe(true)
     expect(A2AError.is(error, 'TASK_TERMINAL')).toBe(false)
+    const mismatch = new A2AError('JOURNAL_MISMATCH', 'no', {
+      taskId: '',
+      generation: 1,
+      recorded: '',
+      asked: '',
+    })
+    expect([A2AError.is(mismatch, 'HISTORY_MISMATCH'), A2AError.is(error, 'HISTORY_MISMATCH')]).toEqual([
+      true,
+      false,
+    ])
     const isOurs: (value: unknown, index: number) => boolean = A2AError.is.bind(A2AError)
     expect([1, error].filter(isOurs)).toEqual([error])
     for (const other of [null, undefined, 'TASK_NOT_FOUND', new Error('x'), { code: 'TASK_NOT_FOUND' }]) {

@@ -38,7 +38,7 @@ describe('snapshot and restore', () => {
     before.signal(id, 'paid', { amount: 40 })
     before.signal(id, 'paid')
     const error = { name: 'RangeError', message: 'Too far' }
-    before.recordHistory(id, [{ kind: 'failure', reason: 'error', count: 2, error }])
+    before.recordJournal(id, [{ kind: 'failure', reason: 'error', count: 2, error }])
     const snapshot = before.snapshot()
     const tasks = new TaskManager({ clock: later() })
     tasks.restore(JSON.parse(JSON.stringify(snapshot)) as TaskSnapshot[])

@@ -14,7 +14,7 @@ function working(change: Partial<SavedTask> = {}): SavedTask {
     ...{ artifacts: [{ artifactId: 'log', parts: [{ text: 'A' }] }] },
     recorded: [
       {
-        ...{ type: 'history', taskId: 'x', generation: 3, timestamp },
+        ...{ type: 'journal', taskId: 'x', generation: 3, timestamp },
         entry: { kind: 'turn', messageId: 'm' },
       },
     ],

@@ -82,7 +82,7 @@ it('forks a task with another answer from an earlier event', { timeout: 60_000 }
   await page.getByRole('dialog').getByRole('button', { name: 'Send' }).click()
   await page.getByText('chosen: the red one').waitFor()
   const events = await agent.tasks.events(id)
-  const answered = events.findIndex((event) => event.type === 'history' && event.entry.kind === 'answer')
+  const answered = events.findIndex((event) => event.type === 'journal' && event.entry.kind === 'answer')
   await page.getByRole('slider', { name: 'Event' }).fill(String(answered))
   await page.getByRole('button', { name: 'Fork from here' }).click()
   const dialog = page.getByRole('dialog')

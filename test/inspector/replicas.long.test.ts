@@ -43,7 +43,7 @@ it('a task that replica A began and B has ended is replayed', { timeout: 120_000
   expect(await processFact.textContent()).toBe('B')
 
   const events = await b.tasks.events(id)
-  const searched = events.findIndex((event) => event.type === 'history' && event.entry.kind === 'step')
+  const searched = events.findIndex((event) => event.type === 'journal' && event.entry.kind === 'step')
   await page.getByRole('slider', { name: 'Event' }).fill(String(searched))
   await page.locator('.heading-facts').getByText('Completed').waitFor({ state: 'detached' })
   await page.locator('.step summary').first().click()

@@ -260,7 +260,7 @@ async function withTask(
 const RUN: Record<string, (run: Run, unknown: never) => unknown> = {
   'Run.artifact(1)': (run, of) => run.artifact('x', of),
   'Run.delegate(3)': (run, of) => run.delegate('d', client, 'x', of),
-  'Run.history(0)': (run, of) => run.history(of),
+  'Run.conversation(0)': (run, of) => run.conversation(of),
   'Run.lineageTo(1)': (run, of) => run.lineageTo(url, of),
   'Run.sleep(1)': (run, of: object) => run.sleep('s', { ms: 1, ...of }),
   'Run.step(2)': (run, of) => run.step('s', execute, of),
@@ -317,7 +317,7 @@ const NO_OPTIONS: readonly (readonly [pattern: RegExp, reason: string])[] = [
     / (TaskSnapshot|TaskCreated, StatusChanged|RegisteredAgent|Lifecycle|RunHandle)$/,
     'the library has made it',
   ],
-  [/ (HistoryChange)$|^LeasedTasks\.transact/, 'the entries of a handler'],
+  [/ (JournalChange)$|^LeasedTasks\.transact/, 'the entries of a handler'],
   [/ (MessageInput|MessageContent|ArtifactInput)$/, 'a message or artifact: see misspelt-keys.test.ts'],
   [/^Run\.(requireInput|requireAuth|complete|fail|reject|cancel|reply|continueAs)\(0\)/, 'a message'],
   [/^Run\.delegate\(2\)|^A2AGateway\.workOn\(1\)|^textOf/, 'a message'],

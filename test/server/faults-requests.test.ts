@@ -274,7 +274,7 @@ describe('what the store says', () => {
     'subscribe',
   ] as const
 
-  type Method = (typeof METHODS)[number] | 'recordHistory'
+  type Method = (typeof METHODS)[number] | 'recordJournal'
 
   class Broken extends TaskManager {
     isBroken = false
@@ -339,7 +339,7 @@ describe('what the store says', () => {
   })
 
   test('no client waits for a task that nothing can end any more', async () => {
-    const { made, breakIt } = withBroken('patchTask', 'recordHistory')
+    const { made, breakIt } = withBroken('patchTask', 'recordJournal')
     breakIt()
     expect((await made.call('SendMessage', params('x'))).error?.code).toBe(-32603)
     made.errors.length = 0

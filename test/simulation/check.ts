@@ -45,7 +45,7 @@ function misread({ events }: Ledger): string[] {
     event.type === 'message' && event.message.role === 'user' ? [event.message.messageId] : [],
   )
   const read = events.flatMap((event) => {
-    if (event.type !== 'history') return []
+    if (event.type !== 'journal') return []
     const { entry } = event
     if (entry.kind === 'answer') return [entry.messageId]
     return entry.kind === 'turn' && entry.continued === undefined ? [entry.messageId] : []
@@ -61,7 +61,7 @@ function twice(ids: readonly string[]): string[] {
 }
 
 function differences({ expected, ledger, errands }: Result, task: SeenTask): string[] {
-  const entries = ledger.events.flatMap((event) => (event.type === 'history' ? [event.entry] : []))
+  const entries = ledger.events.flatMap((event) => (event.type === 'journal' ? [event.entry] : []))
   const namesOf = (kind: string): string[] =>
     entries
       .flatMap((entry) => (entry.kind === kind && 'name' in entry ? [entry.name.replace(/#\d+$/, '')] : []))

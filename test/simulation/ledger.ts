@@ -1,8 +1,9 @@
 /** What the store holds and who may change it, as it becomes so: no process sees it that early. */
-import type { HistoryEntry, TaskEvent } from 'a2a-tasks'
+import type { JournalEntry, TaskEvent } from 'a2a-tasks'
 import type { Commit, Creation } from 'a2a-tasks/durable'
+import { fromStored } from '../../src/durable/stored-events.js'
 
-type StepEntry = Extract<HistoryEntry, { readonly kind: 'step' }>
+type StepEntry = Extract<JournalEntry, { readonly kind: 'step' }>
 
 /** The log of the one task of a simulation. */
 export class Ledger {
@@ -35,9 +36,9 @@ export class Ledger {
     if (method === 'create' && result === true && this.events.length === 0) {
       const { events, head } = given[0] as Creation
       this.taskId ??= head.id
-      this.#append(replica, events)
+      this.#append(replica, events.map(fromStored))
     } else if (method === 'commit' && result === 'committed') {
-      this.#append(replica, (given[0] as Commit).events)
+      this.#append(replica, (given[0] as Commit).events.map(fromStored))
     }
   }
 
@@ -69,11 +70,11 @@ export class Ledger {
       this.events.push(event)
       this.#stamps.push(`${this.#now()} ${replica}`)
       this.grownAt = this.#now()
-      if (event.type === 'history') this.#record(event.entry)
+      if (event.type === 'journal') this.#record(event.entry)
     }
   }
 
-  #record(entry: HistoryEntry): void {
+  #record(entry: JournalEntry): void {
     if (entry.kind === 'turn' || entry.kind === 'end') this.#stored = []
     if (entry.kind === 'step') this.#stored = [...this.#stored, entry]
     if (entry.kind === 'attempt') this.#stored = withoutStep(this.#stored, entry.step)
@@ -84,7 +85,7 @@ export class Ledger {
 /** The event without what differs each time: random numbers and ids are the platform's. */
 function lineOf(event: TaskEvent<string>): string {
   const { generation, type } = event
-  const isValue = event.type === 'history' && event.entry.kind === 'value'
+  const isValue = event.type === 'journal' && event.entry.kind === 'value'
   const shown = isValue ? { ...event, entry: { ...event.entry, value: '…' } } : event
   const rest = { ...shown, taskId: undefined, timestamp: undefined, generation: undefined, type: undefined }
   return `${generation} ${type} ${JSON.stringify(rest)}`

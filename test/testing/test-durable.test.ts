@@ -65,7 +65,7 @@ describe('finds', () => {
     const failure = testDurable(execute, { messages: ['go'] })
     await expect(failure).rejects.toThrow(/the result is different[^]*"state":"failed"/)
     const { cause } = (await failure.catch((error: unknown) => error)) as Error
-    expect(cause).toMatchObject({ code: 'HISTORY_MISMATCH' })
+    expect(cause).toMatchObject({ code: 'JOURNAL_MISMATCH' })
   })
 
   test('a question without an answer', async () => {

@@ -3,22 +3,22 @@
  *
  * @module
  */
-import type { HistoryRecorded } from '../events.js'
+import type { JournalRecorded } from '../events.js'
 
-/** The number of the attempt that follows this history. */
-export function nextAttempt(history: readonly HistoryRecorded[]): number {
+/** The number of the attempt that follows this journal. */
+export function nextAttempt(journal: readonly JournalRecorded[]): number {
   let latest = 0
-  for (const { entry } of history) if (entry.kind === 'attempt') latest = entry.number
+  for (const { entry } of journal) if (entry.kind === 'attempt') latest = entry.number
   return latest + 1
 }
 
 /**
- * The history that the next attempt replays. A failed step whose error ended an attempt is done again, and so is what followed
+ * The journal that the next attempt replays. A failed step whose error ended an attempt is done again, and so is what followed
  * it, unless the step was one of several in parallel.
  */
-export function replayable(history: readonly HistoryRecorded[]): readonly HistoryRecorded[] {
-  let replayed: HistoryRecorded[] = []
-  for (const event of history) {
+export function replayable(journal: readonly JournalRecorded[]): readonly JournalRecorded[] {
+  let replayed: JournalRecorded[] = []
+  for (const event of journal) {
     const { entry } = event
     replayed.push(event)
     const isEnd = entry.kind === 'attempt' || entry.kind === 'failure'
@@ -27,11 +27,11 @@ export function replayable(history: readonly HistoryRecorded[]): readonly Histor
   return replayed
 }
 
-function withoutStep(history: readonly HistoryRecorded[], step: string): HistoryRecorded[] {
-  const at = history.findIndex(({ entry }) => entry.kind === 'step' && entry.name === step)
-  const failed = history[at]?.entry
-  if (failed?.kind !== 'step') return [...history]
-  const after = history.slice(at + 1)
+function withoutStep(journal: readonly JournalRecorded[], step: string): JournalRecorded[] {
+  const at = journal.findIndex(({ entry }) => entry.kind === 'step' && entry.name === step)
+  const failed = journal[at]?.entry
+  if (failed?.kind !== 'step') return [...journal]
+  const after = journal.slice(at + 1)
   const kept = failed.isParallel === true ? after : after.filter(({ entry }) => entry.kind === 'attempt')
-  return [...history.slice(0, at), ...kept]
+  return [...journal.slice(0, at), ...kept]
 }

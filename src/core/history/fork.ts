@@ -6,8 +6,8 @@
 import { toMessage, type CommandRules } from '../commands.js'
 import { A2AError, invalidParams } from '../errors.js'
 import type {
-  HistoryEntry,
-  HistoryRecorded,
+  JournalEntry,
+  JournalRecorded,
   NewLog,
   TaskEvent,
   TaskStreamEvent,
@@ -33,9 +33,9 @@ export interface ForkOptions {
    * and `steps` replace; without these, the latest one.
    */
   readonly generation?: number | undefined
-  /** Other answers of the user, by the name of the question in `tasks.history(id)`: `{ 'input-required#1': 'Rome' }`. */
+  /** Other answers of the user, by the name of the question in `tasks.journal(id)`: `{ 'input-required#1': 'Rome' }`. */
   readonly answers?: Readonly<Record<string, ForkAnswer>> | undefined
-  /** Other outputs of steps, by the name of the step in `tasks.history(id)`: `{ 'price#1': 100 }`. JSON. */
+  /** Other outputs of steps, by the name of the step in `tasks.journal(id)`: `{ 'price#1': 100 }`. JSON. */
   readonly steps?: Readonly<Record<string, unknown>> | undefined
 }
 
@@ -124,11 +124,11 @@ function lastReplaced<S extends string>(
 
 /** The latest entry of these kinds and this name. */
 function requireEntry(
-  entries: readonly HistoryRecorded[],
-  kinds: readonly HistoryEntry['kind'][],
+  entries: readonly JournalRecorded[],
+  kinds: readonly JournalEntry['kind'][],
   name: string,
   path: 'steps' | 'answers',
-): HistoryRecorded {
+): JournalRecorded {
   const named = entries.flatMap((event) =>
     kinds.includes(event.entry.kind) && 'name' in event.entry ? [{ event, name: event.entry.name }] : [],
   )
@@ -143,13 +143,13 @@ function requireEntry(
 }
 
 /** The entry of the answer, or that of the question where it is open. */
-function requireAnswer(entries: readonly HistoryRecorded[], name: string): HistoryRecorded {
+function requireAnswer(entries: readonly JournalRecorded[], name: string): JournalRecorded {
   return requireEntry(entries, ['question', 'answer'], name, 'answers')
 }
 
 function withSteps<S extends string>(past: Past<S>, steps: Named, { limits }: ForkRules<S>): Past<S> {
   const reader = new JsonReader({ ...limits.output, subject: 'Outputs of steps' }, limits.maxDepth)
-  const replaced = new Map<TaskEvent<S>, HistoryRecorded>()
+  const replaced = new Map<TaskEvent<S>, JournalRecorded>()
   for (const [name, value] of Object.entries(steps)) {
     const found = requireEntry(past.entries, ['step'], name, 'steps')
     if (found.entry.kind !== 'step') continue
@@ -179,7 +179,7 @@ function withAnswers<S extends string>(past: Past<S>, answers: Named, rules: For
     } else {
       const { generation, timestamp } = found
       const common = { taskId, generation, timestamp }
-      events.push({ type: 'message', ...common, message }, { type: 'history', ...common, entry })
+      events.push({ type: 'message', ...common, message }, { type: 'journal', ...common, entry })
     }
   }
   return { ...past, events }
@@ -231,7 +231,7 @@ function forkOf<S extends string>(
       for (const event of others) add(inFork(event, turn, { id, origin, key }))
       if (turn !== undefined && task.turn === undefined) {
         const entry = withNames(turn, origin, key)
-        add({ type: 'history', taskId: id, generation: 0, timestamp, entry })
+        add({ type: 'journal', taskId: id, generation: 0, timestamp, entry })
       }
       for (const to of turn === undefined ? [] : pathToWork(task, log, lifecycle))
         add({ type: 'status', taskId: id, generation: 0, timestamp, from: task.state, to })
@@ -258,7 +258,7 @@ function inFork<S extends string>(
   if (event.type === 'message') return { ...event, message: own(event.message as Message) }
   if (event.type === 'status' && typeof event.message === 'object' && event.message !== null)
     return { ...event, message: own(event.message as Message) }
-  if (event.type !== 'history' || event.entry !== turn) return event
+  if (event.type !== 'journal' || event.entry !== turn) return event
   return { ...event, entry: withNames(turn, origin, key) }
 }
 
@@ -277,7 +277,7 @@ function pathToWork<S extends string>(
   for (const event of log) {
     // A message that came after the question answers it.
     if (isFromUser(event)) open.clear()
-    if (event.type !== 'history') continue
+    if (event.type !== 'journal') continue
     if (event.entry.kind === 'turn') open.clear()
     else if (event.entry.kind === 'question') open.add(event.entry.name)
     else if (event.entry.kind === 'answer') open.delete(event.entry.name)

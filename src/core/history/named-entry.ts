@@ -1,15 +1,15 @@
 /**
- * Entries of the history that code asks for by their kind and name.
+ * Entries of the journal that code asks for by their kind and name.
  *
  * @module
  */
-import type { HistoryEntry } from '../events.js'
+import type { JournalEntry } from '../events.js'
 
 const UNNAMED = ['turn', 'signal', 'read', 'attempt', 'failure', 'end'] as const
 
 /** An entry that code asks for by its kind and name. */
-export type NamedEntry = Exclude<HistoryEntry, { readonly kind: (typeof UNNAMED)[number] }>
+export type NamedEntry = Exclude<JournalEntry, { readonly kind: (typeof UNNAMED)[number] }>
 
-export function isNamed(entry: HistoryEntry): entry is NamedEntry {
+export function isNamed(entry: JournalEntry): entry is NamedEntry {
   return !UNNAMED.some((kind) => kind === entry.kind)
 }

@@ -4,7 +4,7 @@
  * @module
  */
 import { invalidParams } from '../errors.js'
-import type { HistoryEntry, HistoryRecorded, MessageAdded, TaskEvent, TurnEntry } from '../events.js'
+import type { JournalEntry, JournalRecorded, MessageAdded, TaskEvent, TurnEntry } from '../events.js'
 import { isInterrupted, isTerminal, type Lifecycle } from '../lifecycle.js'
 import { replayable } from './attempts.js'
 import { isNamed } from './named-entry.js'
@@ -15,13 +15,13 @@ export interface Past<S extends string> {
   /** The turn that continues; `undefined` for a task that waits for the user's next message. */
   readonly turn: TurnEntry | undefined
   /** What the turn replays. They are among {@link events}. */
-  readonly entries: readonly HistoryRecorded[]
+  readonly entries: readonly JournalRecorded[]
 }
 
 /**
  * @param log - The events of the task from its first one on.
  * @param generation - The last generation of the past.
- * @throws {A2AError} `INVALID_PARAMS` where the task has no history yet.
+ * @throws {A2AError} `INVALID_PARAMS` where the task has no journal yet.
  */
 export function readPast<S extends string>(
   log: readonly TaskEvent<S>[],
@@ -32,9 +32,9 @@ export function readPast<S extends string>(
   const events = log
     .slice(0, length)
     .filter((event) => event.type !== 'status' || !isTerminal(event.to, lifecycle))
-  const history = events.filter((event) => event.type === 'history')
-  const begun = history.findLastIndex(({ entry }) => entry.kind === 'turn')
-  const recorded = begun === -1 ? [] : history.slice(begun)
+  const journal = events.filter((event) => event.type === 'journal')
+  const begun = journal.findLastIndex(({ entry }) => entry.kind === 'turn')
+  const recorded = begun === -1 ? [] : journal.slice(begun)
   const isOver = recorded.some(({ entry }) => entry.kind === 'end')
   const state = events.findLast((event) => event.type === 'status')?.to
   if (isOver && state !== undefined && isInterrupted(state, lifecycle))
@@ -49,7 +49,7 @@ export function readPast<S extends string>(
   const dropped = new Set<TaskEvent<S>>(open.filter((event) => !shared.includes(event)))
   const isKept = (event: TaskEvent<S>, index: number): boolean => {
     if (isFromUser(event) || event === open[0]) return true
-    if (event.type === 'history' && event.entry.kind === 'signal') return true
+    if (event.type === 'journal' && event.entry.kind === 'signal') return true
     if (dropped.has(event)) return false
     if (event.generation <= last) return true
     const before = events[index - 1]
@@ -64,11 +64,11 @@ function isAskedBy<S extends string>(
   event: TaskEvent<S> | undefined,
   lifecycle: Lifecycle<S>,
 ): boolean {
-  const isQuestion = question?.type === 'history' && question.entry.kind === 'question'
+  const isQuestion = question?.type === 'journal' && question.entry.kind === 'question'
   return isQuestion && event?.type === 'status' && isInterrupted(event.to, lifecycle)
 }
 
-function turnOf(entry: HistoryEntry | undefined): TurnEntry | undefined {
+function turnOf(entry: JournalEntry | undefined): TurnEntry | undefined {
   return entry?.kind === 'turn' ? entry : undefined
 }
 
@@ -77,7 +77,7 @@ function beginningOf<S extends string>(events: readonly TaskEvent<S>[], { messag
 }
 
 /** Delegations under way belong to the old task: the new one sends its own messages. */
-function withoutOpenDelegations(entries: readonly HistoryRecorded[]): readonly HistoryRecorded[] {
+function withoutOpenDelegations(entries: readonly JournalRecorded[]): readonly JournalRecorded[] {
   const ended = new Set(entries.flatMap(({ entry }) => (entry.kind === 'delegated' ? [entry.name] : [])))
   return entries.filter(
     ({ entry }) => (entry.kind !== 'delegate' && entry.kind !== 'handle') || ended.has(entry.name),
@@ -87,13 +87,13 @@ function withoutOpenDelegations(entries: readonly HistoryRecorded[]): readonly H
 /** A turn that has recorded nothing: that of the first message which no turn before it has read. */
 function unmarkedTurn<S extends string>(events: readonly TaskEvent<S>[]): TurnEntry {
   const read = new Set<string>()
-  let hasHistory = false
+  let hasJournal = false
   let note: TurnEntry['note']
   for (const event of events) {
-    if (event.type !== 'history') continue
+    if (event.type !== 'journal') continue
     const { entry } = event
     if (entry.kind === 'turn' || entry.kind === 'failure') {
-      hasHistory = true
+      hasJournal = true
       note = entry.note
     }
     if (entry.kind === 'turn' || entry.kind === 'answer') read.add(entry.messageId)
@@ -101,8 +101,8 @@ function unmarkedTurn<S extends string>(events: readonly TaskEvent<S>[]): TurnEn
   }
   const ids = events.filter(isFromUser).map(({ message }) => message.messageId)
   const messageId = ids[ids.findLastIndex((id) => read.has(id)) + 1] ?? ids.at(-1)
-  if (!hasHistory || messageId === undefined)
-    throw invalidParams('taskId', 'is a task without a history up to here: its code has recorded nothing')
+  if (!hasJournal || messageId === undefined)
+    throw invalidParams('taskId', 'is a task without a journal up to here: its code has recorded nothing')
   return { kind: 'turn', messageId, ...(note !== undefined && { note }) }
 }
 

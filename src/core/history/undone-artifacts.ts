@@ -3,9 +3,9 @@
  *
  * @module
  */
-import type { HistoryRecorded, TaskEvent } from '../events.js'
+import type { JournalRecorded, TaskEvent } from '../events.js'
 import { applyArtifact, findArtifact, ownArtifact } from '../evolve.js'
-import type { HeldLog } from '../saved/restored-history.js'
+import type { HeldLog } from '../saved/restored-journal.js'
 import { ArtifactLedger, type Content } from './artifact-ledger.js'
 import { replayable } from './attempts.js'
 
@@ -16,12 +16,12 @@ type Write = { readonly step?: string | undefined; readonly generation: number }
  * By id, the artifacts that show what the next attempt of the turn writes again: what they hold without it.
  *
  * @param log - From the creation of the task on, or from its restoration.
- * @param recorded - The history of the turn.
+ * @param recorded - The journal of the turn.
  * @param begin - The generation after which the turn began. Default is that of its first message.
  */
 export function undoneArtifacts<S extends string>(
   { events, restored }: HeldLog<S>,
-  recorded: readonly HistoryRecorded[],
+  recorded: readonly JournalRecorded[],
   begin = beginningOf(recorded, events),
 ): Map<string, Content> {
   const before = { artifacts: (restored?.artifacts ?? []).map(ownArtifact) }
@@ -34,7 +34,7 @@ export function undoneArtifacts<S extends string>(
       if (generation <= begin) applyArtifact(before, event)
       else if (artifactId !== undefined)
         ledger.add(event, before.artifacts[findArtifact(before.artifacts, artifactId)])
-    } else if (event.type === 'history' && generation > begin) {
+    } else if (event.type === 'journal' && generation > begin) {
       const { entry } = event
       if (entry.kind === 'step') over.add(entry.name)
       if (entry.kind !== 'attempt') continue
@@ -49,18 +49,18 @@ export function undoneArtifacts<S extends string>(
 }
 
 /**
- * Whether the attempt after this history writes it again: the work of steps that it does not replay, and what other code wrote
+ * Whether the attempt after this journal writes it again: the work of steps that it does not replay, and what other code wrote
  * after the last entry that it replays.
  *
  * @param begin - The generation after which the turn began.
  */
 export function isUndoneAfter(
-  recorded: readonly HistoryRecorded[],
+  recorded: readonly JournalRecorded[],
   begin: number,
 ): (write: Write) => boolean {
   const replayed = replayable(recorded)
   const steps = stepsOf(recorded)
-  const isPassed = ({ entry }: HistoryRecorded): boolean => entry.kind !== 'attempt' && entry.kind !== 'read'
+  const isPassed = ({ entry }: JournalRecorded): boolean => entry.kind !== 'attempt' && entry.kind !== 'read'
   const last = replayed.findLast(isPassed)
   // A turn is recorded with its first entry: what it has written before that is older.
   const end = last === undefined || last.entry.kind === 'turn' ? begin : last.generation
@@ -69,7 +69,7 @@ export function isUndoneAfter(
 
 /** A turn begins with the user's message, or after the turn before it, or where the one before has continued with it. */
 function beginningOf<S extends string>(
-  [turn]: readonly HistoryRecorded[],
+  [turn]: readonly JournalRecorded[],
   events: readonly TaskEvent<S>[],
 ): number {
   if (turn?.entry.kind !== 'turn') return 0
@@ -80,12 +80,12 @@ function beginningOf<S extends string>(
     if (event.generation >= turn.generation) break
     if (event.type === 'message' && event.message.role === 'user' && event.message.messageId === messageId)
       begin = event.generation
-    if (event.type === 'history' && event.entry.kind === 'end') begin = event.generation
+    if (event.type === 'journal' && event.entry.kind === 'end') begin = event.generation
   }
   return begin
 }
 
 /** The names of the steps that the next attempt does not do again. */
-function stepsOf(recorded: readonly HistoryRecorded[]): ReadonlySet<string> {
+function stepsOf(recorded: readonly JournalRecorded[]): ReadonlySet<string> {
   return new Set(replayable(recorded).flatMap(({ entry }) => (entry.kind === 'step' ? [entry.name] : [])))
 }

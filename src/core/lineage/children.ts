@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { HistoryRecorded } from '../events.js'
+import type { JournalRecorded } from '../events.js'
 import type { TaskDocument, TaskDocuments } from '../managers.js'
 import type { TaskSnapshot } from '../task.js'
 import { childKind } from './child-kind.js'
@@ -20,7 +20,7 @@ export interface ChildTask<S extends string = string> {
   readonly owner?: string
 }
 
-/** A message of the parent to another agent, as its history has it. */
+/** A message of the parent to another agent, as its journal has it. */
 export interface ChildDelegation {
   /** The name that the code gave, with its occurrence: `book#1`. */
   readonly name: string
@@ -36,7 +36,7 @@ export interface ChildDelegation {
 export interface TaskChildren<S extends string = string> {
   /** Oldest first, at most 1,000. */
   readonly tasks: readonly ChildTask<S>[]
-  /** In the order of the history. */
+  /** In the order of the journal. */
   readonly delegations: readonly ChildDelegation[]
 }
 
@@ -82,10 +82,10 @@ function toChild<S extends string>(task: TaskSnapshot<S>): ChildTask<S> {
   return { id, state, createdAt, updatedAt, ...(owner !== undefined && { owner }) }
 }
 
-export function delegationsIn(history: readonly HistoryRecorded[]): ChildDelegation[] {
+export function delegationsIn(journal: readonly JournalRecorded[]): ChildDelegation[] {
   const found = new Map<string, ChildDelegation>()
   let turn = 0
-  for (const { generation, entry } of history) {
+  for (const { generation, entry } of journal) {
     if (entry.kind === 'turn') turn = generation
     if (entry.kind !== 'delegate' && entry.kind !== 'handle' && entry.kind !== 'delegated') continue
     // Each turn has its own names.

@@ -4,7 +4,7 @@
  * @module
  */
 import { TaskEmitter } from '../emitter.js'
-import type { HistoryRecorded } from '../events.js'
+import type { JournalRecorded } from '../events.js'
 import { feedOf } from '../feed/feed.js'
 import type { FeedOptions, FeedSource, TaskFeed } from '../feed/types.js'
 import type { Lifecycle } from '../lifecycle.js'
@@ -38,7 +38,7 @@ export abstract class TaskViews<S extends string> extends TaskEmitter<S> {
 
   abstract peekTask(taskId: string): Eventual<TaskSnapshot<S> | null>
   abstract pageTasks(query?: TaskQuery<S> | null): Eventual<TaskPage<S>>
-  abstract history(taskId: string): Eventual<HistoryRecorded[]>
+  abstract journal(taskId: string): Eventual<JournalRecorded[]>
   /** Loads what makes forks: most programs fork nothing. */
   protected abstract loadForks(): Promise<Forks<S>>
   /** `undefined` without the option `feedSize`. */
@@ -96,16 +96,16 @@ export abstract class TaskViews<S extends string> extends TaskEmitter<S> {
   /**
    * Makes a new task that shares the past of another one up to a generation, with other answers or outputs of steps if given,
    * and continues from there. The other task, which may have ended, stays as it is. The new one has its owner, context, input,
-   * conversation, artifacts and history, and names it in `referenceTaskIds`.
+   * conversation, artifacts and journal, and names it in `referenceTaskIds`.
    *
-   * The turn that was under way continues: a request handler calls `execute`, which replays the history. Over a store, any
-   * replica does. What the code had shown after the last entry of the shared history, it shows again. Steps that run again
+   * The turn that was under way continues: a request handler calls `execute`, which replays the journal. Over a store, any
+   * replica does. What the code had shown after the last entry of the shared journal, it shows again. Steps that run again
    * have keys of the new task, and agents that the turn waited for receive their message again. Where no turn was under way,
    * or a question is open, the new task waits for the user.
    *
    * @returns A copy of the new task.
    * @throws {A2AError} As a rejection: `TASK_NOT_FOUND`; `INVALID_PARAMS` for a generation that the task does not have, a name
-   *   that the past of the turn does not hold, a task without a history, and a log that does not reach back to the creation of
+   *   that the past of the turn does not hold, a task without a journal, and a log that does not reach back to the creation of
    *   the task; `LIMIT_EXCEEDED`; `RATE_LIMITED` when a handler in this process has a limit of tasks per owner, and the owner
    *   of the task has as many. Over a `TaskManager` also `TASK_LIMIT_REACHED`, `UNAVAILABLE` and `RATE_LIMITED` when no run can
    *   begin.
@@ -123,14 +123,14 @@ export abstract class TaskViews<S extends string> extends TaskEmitter<S> {
 
   /**
    * What a task has led to: the tasks of this manager whose first message names it as their parent, by its lineage, and the
-   * delegations of its history. The task itself may be another agent's. A lineage is what a client says: it proves nothing.
+   * delegations of its journal. The task itself may be another agent's. A lineage is what a client says: it proves nothing.
    * Over memory, O(number of tasks); over a store, O(number of children).
    */
   async children(taskId: string): Promise<TaskChildren<S>> {
     const { delegationsIn } = await import('./children.js')
     const tasks = await this.childTasks(taskId)
     const task = await this.peekTask(taskId)
-    return { tasks, delegations: task === null ? [] : delegationsIn(await this.history(taskId)) }
+    return { tasks, delegations: task === null ? [] : delegationsIn(await this.journal(taskId)) }
   }
 
   readonly #requireRoom: RequireRoom = (owner, isWorking) => {

@@ -15,7 +15,7 @@ export interface UnfinishedTasks {
    */
   listen(listener: UnfinishedListener): () => void
   /**
-   * The artifacts that the turn of the task has written since the latest entry of its history, by id: what they held then;
+   * The artifacts that the turn of the task has written since the latest entry of its journal, by id: what they held then;
    * `null` for those that it created.
    */
   rewritten(taskId: string): ReadonlyMap<string, DeepReadonly<Artifact> | null>

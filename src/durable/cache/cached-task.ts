@@ -20,6 +20,7 @@ import { isRefusal, type StoreClient } from '../store-client.js'
 import { Checkpoints, fold, headOf, requireNext, toCheckpoint, unreadable } from './checkpoint.js'
 import { Sequence } from './sequence.js'
 import type { Lease, TransactionResult } from '../task-store.js'
+import { fromStored, toStored } from '../stored-events.js'
 
 /** The events of a {@link TaskCache}, by name, with their arguments. */
 export interface CacheEvents<S extends string> {
@@ -333,7 +334,7 @@ export class CachedTask<S extends string> {
       const whole = fold(task, events)
       // A task that is created in a final state needs no lease.
       const lease = head.hasEnded ? undefined : this.#creation.lease
-      const creation = { task: toCheckpoint(whole), events, head, commitId, lease }
+      const creation = { task: toCheckpoint(whole), events: toStored(events), head, commitId, lease }
       return async () => {
         if (!(await callWithRetry('create', () => store.create(creation))))
           this.drop(invalidParams('id', `is taken: ${task.id}`))
@@ -353,7 +354,7 @@ export class CachedTask<S extends string> {
     const transact = first?.work && transactionOf(store, storeClient, change, first, first.work)
     const isDue = transact === undefined && this.#checkpoints.isDue(events, head.hasEnded)
     const checkpoint = isDue ? toCheckpoint(fold(task, events)) : undefined
-    const commit = { ...change, events, checkpoint }
+    const commit = { ...change, events: toStored(events), checkpoint }
     return async () => {
       const result = await (transact?.() ?? callWithRetry('commit', () => store.commit(commit)))
       if (result === 'committed')
@@ -417,11 +418,11 @@ export class CachedTask<S extends string> {
       const { generation } = this.record.task
       const page = await storeClient.callWithRetry('events', () => store.events(this.key, generation, PAGE))
       for (const event of page) {
-        requireNext(this.record.task, event)
         // A manager of this lifecycle wrote the event.
-        const known = event as TaskEvent<S>
+        const known = fromStored(event) as TaskEvent<S>
+        requireNext(this.record.task, known)
         this.record.append(known, eventLogSize)
-        this.#checkpoints.record([event], undefined)
+        this.#checkpoints.record([known], undefined)
         changes.push(known)
       }
       if (page.length < PAGE) break

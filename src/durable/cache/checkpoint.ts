@@ -13,6 +13,7 @@ import { isTerminal, type Lifecycle } from '../../core/lifecycle.js'
 import type { Task, TaskSnapshot } from '../../core/task.js'
 import { payloadSize } from '../../core/sizes.js'
 import type { StoredTask, TaskHead } from '../task-store.js'
+import { fromStored } from '../stored-events.js'
 
 /** Approximate size of an event in a log without its payload, in bytes. */
 const EVENT_BYTES = 150
@@ -55,7 +56,7 @@ export function unfold<S extends string>(
   { states }: Lifecycle<S>,
 ): Task<S> {
   // The state and the generation are checked below; a manager of this lifecycle wrote the rest.
-  const task = fold(fromCheckpoint(checkpoint) as TaskSnapshot<S>, events as readonly TaskEvent<S>[])
+  const task = fold(fromCheckpoint(checkpoint) as TaskSnapshot<S>, events.map(fromStored) as TaskEvent<S>[])
   if (events.length > 0 && task.generation !== checkpoint.generation + events.length) {
     throw unreadable(`The log of task ${task.id} has a gap after generation ${checkpoint.generation}`)
   }

@@ -17,6 +17,7 @@ import type { Lease } from '../task-store.js'
 import { Checkpoints, endingOf, unfold, unreadable } from './checkpoint.js'
 import { WaitingChanges } from './change.js'
 import { CachedTask, type CacheContext, type CacheEvents } from './cached-task.js'
+import { fromStored } from '../stored-events.js'
 
 /** How many tasks are examined for eviction when one is added. */
 const MAX_EXAMINED = 8
@@ -237,7 +238,11 @@ export class TaskCache<S extends string> {
     const other = incrementUses(this.#byId.get(taskId))
     // A concurrent call has loaded the task too, and either copy may be the newer one. One copy per process is kept.
     if (other !== undefined) return other
-    const cached = new CachedTask(this.#context, record, new Checkpoints(stored.checkpoint, stored.events))
+    const cached = new CachedTask(
+      this.#context,
+      record,
+      new Checkpoints(stored.checkpoint, stored.events.map(fromStored)),
+    )
     cached.uses = 1
     this.#add(cached)
     return cached

@@ -4,6 +4,7 @@
  * @module
  */
 import type { TaskEvent } from '../../core/events.js'
+import { fromStored, toStored, type StoredEvent } from '../stored-events.js'
 import type { TaskStore, Transaction, TransactionResult } from '../task-store.js'
 import type { StoreClient } from '../store-client.js'
 import type { Change, Work } from './change.js'
@@ -52,9 +53,11 @@ export function transactionOf<S extends string>(
     change.events =
       known ??
       // A manager of this lifecycle wrote them.
-      ((await callWithRetry('events', () =>
-        store.events(commit.key, commit.expectedGeneration, decided.length),
-      )) as TaskEvent<S>[])
+      ((
+        await callWithRetry('events', () =>
+          store.events(commit.key, commit.expectedGeneration, decided.length),
+        )
+      ).map(fromStored) as TaskEvent<S>[])
     return result
   }
 }
@@ -83,23 +86,21 @@ class TimedWork<S extends string> {
     return this.#ms + (this.#since === undefined ? 0 : this.#clock.now() - this.#since)
   }
 
-  readonly run = (client: unknown): ReturnType<Work<S>> => {
+  readonly run: Transaction['work'] = (client) => {
     this.latest = undefined
     const events = this.#work(client)
-    if (!(events instanceof Promise)) {
-      this.latest = events
-      return events
-    }
-    return this.#timed(events)
+    if (events instanceof Promise) return this.#timed(events)
+    this.latest = events
+    return toStored(events)
   }
 
-  async #timed(work: Promise<TaskEvent<S>[]>): Promise<TaskEvent<S>[]> {
+  async #timed(work: Promise<TaskEvent<S>[]>): Promise<readonly StoredEvent[]> {
     const since = this.#clock.now()
     this.#since = since
     try {
       const events = await work
       this.latest = events
-      return events
+      return toStored(events)
     } finally {
       this.#ms += this.#clock.now() - since
       this.#since = undefined

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { TaskEvent } from '../../core/events.js'
+import type { StoredEvent } from '../stored-events.js'
 import { systemClock } from '../../runtime/clock.js'
 import type { StoreFeed, StoreFeedEntry, StoreFeedPage } from './store-feed.js'
 
@@ -44,7 +44,7 @@ export class MemoryFeed implements StoreFeed {
     const entries = found.map(({ task, text }, index) => ({
       ...{ cursor: String(from + index + 1), task },
       // The store wrote it as an event.
-      ...(text !== undefined && { event: JSON.parse(text) as TaskEvent<string> }),
+      ...(text !== undefined && { event: JSON.parse(text) as StoredEvent }),
     }))
     return Promise.resolve({ entries, cursor: String(from + found.length) })
   }

@@ -4,10 +4,10 @@
  * @module
  */
 import { freezeDeep } from '../../core/json.js'
-import type { TaskEvent } from '../../core/events.js'
 import type { FeedPage, FeedSource } from '../../core/feed/types.js'
 import { keepAlive, yieldToEventLoop } from '../../runtime/timers.js'
 import { sizeOf } from '../cache/checkpoint.js'
+import { fromStored } from '../stored-events.js'
 import type { DurableContext } from '../context.js'
 import type { StoreFeed, StoreFeedPage } from './store-feed.js'
 
@@ -81,13 +81,15 @@ class SharedFeed<S extends string> implements FeedSource<S> {
   async #read(after: string | undefined): Promise<FeedPage<S> & StoreFeedPage> {
     const limit = this.#pageSize
     const page = await this.#context.storeClient.callForUser('feed', () => this.#feed.read(after, limit))
-    const events: TaskEvent<string>[] = []
-    for (const { event } of page.entries) if (event !== undefined) events.push(freezeDeep(event))
+    const entries = page.entries.map(({ event, ...entry }) =>
+      event === undefined ? entry : { ...entry, event: freezeDeep(fromStored(event)) },
+    )
+    const events = entries.flatMap((entry) => ('event' in entry ? [entry.event] : []))
     if (events.length > 0) {
       const fitting = Math.floor((events.length * PAGE_BYTES) / Math.max(1, sizeOf(events)))
       this.#pageSize = Math.max(1, Math.min(GROWTH * limit, fitting, MAX_PAGE))
     }
     // A manager of this lifecycle wrote the events.
-    return page as FeedPage<S> & StoreFeedPage
+    return { ...page, entries } as FeedPage<S> & StoreFeedPage
   }
 }

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import type { TaskEvent } from '../../core/events.js'
 import type { TaskKey } from '../../core/task.js'
+import type { StoredEvent } from '../stored-events.js'
 
 /** One event of a task, or the removal of a task. */
 export interface StoreFeedEntry {
@@ -17,7 +17,7 @@ export interface StoreFeedEntry {
     readonly owner: string | null
   }
   /** Absent when the task was removed. */
-  readonly event?: TaskEvent<string> | undefined
+  readonly event?: StoredEvent | undefined
 }
 
 /** What {@link StoreFeed.read} has found. */

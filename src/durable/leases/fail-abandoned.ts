@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { toHistory } from '../../core/commands.js'
+import { toJournal } from '../../core/commands.js'
 import { canTransition } from '../../core/lifecycle.js'
 import type { CachedTask } from '../cache/cached-task.js'
 import type { DurableContext } from '../context.js'
@@ -29,7 +29,7 @@ export async function failAbandoned<S extends string>(
     ...(note !== undefined && { note }),
     ...(worker !== '' && { worker }),
   }
-  const command = toHistory<S>([entry], { update: { state, message: ABANDONED } }, settings)
+  const command = toJournal<S>([entry], { update: { state, message: ABANDONED } }, settings)
   await cached.execute(decideFor(command), () => undefined, { leaseId }).stored
   return true
 }

@@ -3,12 +3,12 @@
  *
  * @module
  */
-import type { HistoryRecorded } from '../../core/events.js'
+import type { JournalRecorded } from '../../core/events.js'
 import { signalNameOf } from '../../core/evolve.js'
 import type { TaskSnapshot } from '../../core/task.js'
 import type { CachedTask } from '../cache/cached-task.js'
 import type { DurableContext } from '../context.js'
-import { historyOf } from '../histories.js'
+import { journalOf } from '../journals.js'
 import { PARKED, toStoredNote, type LeaseNote } from './lease-note.js'
 
 /** A turn that waits for a signal is looked at again after this time, in ms, in case nothing has woken it. */
@@ -53,17 +53,17 @@ async function openUntil<S extends string>(
 ): Promise<number | undefined> {
   const { turn, generation } = record.task
   if (turn === undefined || generation < turn) return undefined
-  const open = openWaits(await historyOf(context, key.id, turn - 1), record.task)
+  const open = openWaits(await journalOf(context, key.id, turn - 1), record.task)
   return open.length === 0 ? undefined : Math.min(...open)
 }
 
-/** When each open wait of the history is due, in ms since 1970. */
+/** When each open wait of the journal is due, in ms since 1970. */
 function openWaits(
-  history: readonly HistoryRecorded[],
+  journal: readonly JournalRecorded[],
   { signals = [] }: Pick<TaskSnapshot, 'signals'>,
 ): number[] {
   const open = new Map<string, number>()
-  for (const { entry } of history) {
+  for (const { entry } of journal) {
     if (entry.kind === 'sleep') open.set(`sleep ${entry.name}`, Date.parse(entry.dueAt))
     else if (entry.kind === 'wake') open.delete(`sleep ${entry.name}`)
     else if (entry.kind === 'wait') {

@@ -3,15 +3,15 @@
  *
  * @module
  */
-import { toAppend, toCreate, toHistory, toMessage, toUpdate } from '../../core/commands.js'
+import { toAppend, toCreate, toJournal, toMessage, toUpdate } from '../../core/commands.js'
 import { endError, invalidParams, taskNotFound } from '../../core/errors.js'
-import type { ArtifactChanged, HistoryEntry, MessageAdded, TaskEvent } from '../../core/events.js'
+import type { ArtifactChanged, JournalEntry, MessageAdded, TaskEvent } from '../../core/events.js'
 import { copyTask, create, createdEvent } from '../../core/evolve.js'
 import { freezeDeep } from '../../core/json.js'
 import { canTransition, isInterrupted } from '../../core/lifecycle.js'
 import type { AcquireResult, LeasedTasks, LeasedTasksListener } from '../../core/managers.js'
 import type { AppendArtifactOptions, ArtifactInput, ChangeOptions } from '../../core/params.js'
-import type { CreateTaskParams, HistoryChange, MessageInput, TaskUpdate } from '../../core/params.js'
+import type { CreateTaskParams, JournalChange, MessageInput, TaskUpdate } from '../../core/params.js'
 import { randomId } from '../../runtime/ids.js'
 import type { JsonValue } from '../../core/json-types.js'
 import { TaskRecord } from '../../core/task-record.js'
@@ -105,10 +105,10 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
     return freezeDeep(events[0] as ArtifactChanged)
   }
 
-  recordHistory(taskId: string, entries: readonly HistoryEntry[], change: HistoryChange<S> = {}): void {
+  recordJournal(taskId: string, entries: readonly JournalEntry[], change: JournalChange<S> = {}): void {
     const { settings, decideFor } = this.#context
     const leased = this.#requireChangeable(taskId)
-    this.#change(taskId, decideFor(toHistory(namedBy(leased, entries, settings.replica), change, settings)))
+    this.#change(taskId, decideFor(toJournal(namedBy(leased, entries, settings.replica), change, settings)))
     // The work makes progress. A process that recovers the task reads this from the log.
     leased.note = { ...leased.note, restarts: 0 }
     leased.isNamed = true

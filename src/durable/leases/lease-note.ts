@@ -13,7 +13,7 @@ import { readTrace, type TraceHeaders } from '../../runtime/trace-headers.js'
 export const PARKED = 'parked'
 
 export interface LeaseNote {
-  /** How often the work was restarted since the holder wrote its note, or its history has grown. */
+  /** How often the work was restarted since the holder wrote its note, or its journal has grown. */
   readonly restarts: number
   /** The generation of the task at the latest restart. */
   readonly since: number | undefined

@@ -5,7 +5,7 @@
  */
 import { A2AError, endError } from '../../core/errors.js'
 import { throwLater } from '../../runtime/uncaught.js'
-import type { HistoryEntry } from '../../core/events.js'
+import type { JournalEntry } from '../../core/events.js'
 import type { AcquireResult, LeasedTasksListener } from '../../core/managers.js'
 import type { CachedTask } from '../cache/cached-task.js'
 import type { LeaseNote } from './lease-note.js'
@@ -19,7 +19,7 @@ export interface LeasedTask<S extends string> {
   note: LeaseNote
   /** Set while the note is being stored. */
   storingNote: Promise<void> | undefined
-  /** Whether the history names this process as the one that records under this lease. */
+  /** Whether the journal names this process as the one that records under this lease. */
   isNamed: boolean
   controller: AbortController | undefined
   /** How many times changes of other callers were received. */
@@ -58,9 +58,9 @@ export function abortEnded<S extends string>({ cached, controller }: LeasedTask<
 /** The entries, of which the first one under the lease has the name of this process, if that has one. */
 export function namedBy<S extends string>(
   { isNamed }: LeasedTask<S>,
-  entries: readonly HistoryEntry[],
+  entries: readonly JournalEntry[],
   replica: string | undefined,
-): readonly HistoryEntry[] {
+): readonly JournalEntry[] {
   const [first, ...others] = entries
   if (replica === undefined || isNamed || first === undefined) return entries
   return [{ ...first, by: replica }, ...others]

@@ -9,7 +9,7 @@ import type { DurableContext } from '../context.js'
 import type { LeaseNote } from './lease-note.js'
 
 /**
- * The note of a dead holder, with its count of restarts: none where the history of the task has grown since the latest one.
+ * The note of a dead holder, with its count of restarts: none where the journal of the task has grown since the latest one.
  *
  * @throws {A2AError} `STORE_FAILED`, as a rejection.
  */
@@ -21,7 +21,7 @@ export async function countRestarts<S extends string>(
   const { restarts, since: after } = note
   if (restarts <= 0 || after === undefined || after >= record.task.generation) return note
   const events = await new LogReader<S>(context, key.id, { after }).rest()
-  return events.some(({ type }) => type === 'history') ? { ...note, restarts: 0 } : note
+  return events.some(({ type }) => type === 'journal') ? { ...note, restarts: 0 } : note
 }
 
 /** The note for a task that waits for the user, and that something else continues: the first time, this is no restart. */

@@ -1,10 +1,10 @@
 /**
- * Entries of a history that result from work in a transaction of the store.
+ * Entries of a journal that result from work in a transaction of the store.
  *
  * @module
  */
-import { toHistory } from '../../core/commands.js'
-import type { HistoryEntry, TaskEvent } from '../../core/events.js'
+import { toJournal } from '../../core/commands.js'
+import type { JournalEntry, TaskEvent } from '../../core/events.js'
 import { copyJson } from '../../core/json.js'
 import type { MaybePromise } from '../../core/managers.js'
 import type { Work } from '../cache/change.js'
@@ -24,12 +24,12 @@ interface TransactContext<S extends string> {
 export async function transact<S extends string>(
   { context, by, onFailed }: TransactContext<S>,
   leased: LeasedTask<S>,
-  entry: HistoryEntry,
-  work: (client: unknown) => MaybePromise<HistoryEntry>,
-): Promise<HistoryEntry> {
+  entry: JournalEntry,
+  work: (client: unknown) => MaybePromise<JournalEntry>,
+): Promise<JournalEntry> {
   const { cached, leaseId } = leased
   const named = namedBy(leased, [entry], context.settings.replica)
-  const decide = context.decideFor(toHistory(named, {}, context.settings))
+  const decide = context.decideFor(toJournal(named, {}, context.settings))
   const workOf: Work<S> = (client, events) => {
     const worked = work(client)
     return worked instanceof Promise
@@ -51,15 +51,15 @@ export async function transact<S extends string>(
 }
 
 /** The events with the entry in place of the one that was known before, whose process it keeps. */
-function withEntry<S extends string>(events: readonly TaskEvent<S>[], entry: HistoryEntry): TaskEvent<S>[] {
+function withEntry<S extends string>(events: readonly TaskEvent<S>[], entry: JournalEntry): TaskEvent<S>[] {
   return events.map((event) => {
-    if (event.type !== 'history') return event
+    if (event.type !== 'journal') return event
     const { by } = event.entry
     return { ...event, entry: copyJson({ ...entry, ...(by !== undefined && { by }) }) }
   })
 }
 
-function entryOf(events: readonly TaskEvent<string>[], otherwise: HistoryEntry): HistoryEntry {
+function entryOf(events: readonly TaskEvent<string>[], otherwise: JournalEntry): JournalEntry {
   const [event] = events
-  return event?.type === 'history' ? event.entry : otherwise
+  return event?.type === 'journal' ? event.entry : otherwise
 }

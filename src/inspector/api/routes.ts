@@ -95,8 +95,8 @@ function session({ source, scope, settings }: Call): Response {
   })
 }
 
-function limitsOf({ maxSteps, maxHistoryBytes }: Limits): Omit<Limits, 'maxBodyBytes'> {
-  return { maxSteps, maxHistoryBytes }
+function limitsOf({ maxSteps, maxJournalBytes }: Limits): Omit<Limits, 'maxBodyBytes'> {
+  return { maxSteps, maxJournalBytes }
 }
 
 /** `null` without a limit, which JSON cannot tell. */

@@ -12,7 +12,7 @@ export function eventFor({ access }: Scope, event: TaskStreamEvent<string>): Tas
   if (access.stacks === true) return event
   if (event.type === 'snapshot' || event.type === 'resync')
     return { ...event, task: withoutStack(event.task) }
-  if (event.type !== 'history' || !('error' in event.entry) || event.entry.error === undefined) return event
+  if (event.type !== 'journal' || !('error' in event.entry) || event.entry.error === undefined) return event
   return { ...event, entry: { ...event.entry, error: { ...event.entry.error, stack: undefined } } }
 }
 

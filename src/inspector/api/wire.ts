@@ -66,7 +66,7 @@ function entryOf(event: TaskStreamEvent<string>, task: TaskSnapshot): StreamEntr
     case 'output':
       return { type: 'artifact', contextId, event: outputEvent(event), last, source }
     case 'message':
-    case 'history':
+    case 'journal':
       return undefined
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The end of a turn's history, and the beginning of another one: `run.continueAs`.
+ * The end of a turn's journal, and the beginning of another one: `run.continueAs`.
  *
  * @module
  */
@@ -14,9 +14,9 @@ import { derivedIds } from '../idempotency.js'
 type Conversation = Pick<TaskSnapshot, 'messages'>
 
 /**
- * The message that a history begins with; `undefined` where the conversation lacks it.
+ * The message that a journal begins with; `undefined` where the conversation lacks it.
  *
- * @throws {A2AError} `INVALID_PARAMS` for a saved history that is none.
+ * @throws {A2AError} `INVALID_PARAMS` for a saved journal that is none.
  */
 export function startOf(
   { messageId, continued }: TurnEntry,
@@ -37,7 +37,7 @@ export function startOf(
   return requireMessage(message, 'continued.message')
 }
 
-/** The ids of the user's messages that the turn has read before the history. */
+/** The ids of the user's messages that the turn has read before the journal. */
 export function readBy({ messageId, continued }: TurnEntry, task: Conversation): readonly string[] {
   const since = sentSince(messageId, task)
   const { readTo, read = [] } = continued ?? {}
@@ -62,11 +62,11 @@ export function beginAgain(entry: TurnEntry, task: TaskSnapshot): OpenTurn | und
     // Nothing writes to it.
     note: entry.note as JsonValue | undefined,
     read: new Set(readBy(entry, task)),
-    history: [{ type: 'history', taskId, generation, timestamp, entry }],
+    journal: [{ type: 'journal', taskId, generation, timestamp, entry }],
   }
 }
 
-/** The entry that ends the history of `turn` and begins the next one. Messages that are read in order take no room in it. */
+/** The entry that ends the journal of `turn` and begins the next one. Messages that are read in order take no room in it. */
 export function continuedEntry(
   turn: TurnEntry,
   task: Conversation,

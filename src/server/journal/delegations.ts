@@ -1,5 +1,5 @@
 /**
- * Delegations of a run: tasks of other agents that the history of the task keeps.
+ * Delegations of a run: tasks of other agents that the journal of the task keeps.
  *
  * @module
  */

@@ -3,13 +3,13 @@
  *
  * @module
  */
-import type { HistoryRecorded } from '../../core/events.js'
+import type { JournalRecorded } from '../../core/events.js'
 import type { JsonValue } from '../../core/json-types.js'
 import type { LocalTasks, TaskReader } from '../../core/managers.js'
 import type { TaskState } from '../../core/lifecycle.js'
 import { isNamed } from '../../core/history/named-entry.js'
 import { isUndoneAfter, undoneArtifacts } from '../../core/history/undone-artifacts.js'
-import { entriesOf, logAfter, type HeldLog } from '../../core/saved/restored-history.js'
+import { entriesOf, logAfter, type HeldLog } from '../../core/saved/restored-journal.js'
 import type { Artifact, DeepReadonly, Message, TaskSnapshot } from '../../core/task.js'
 import { isShared, type ServedTasks } from '../tasks.js'
 import type { EarlierAttempts, OpenTurn } from './open-turn.js'
@@ -26,17 +26,17 @@ export async function readOpenTurn(tasks: ServedTasks, task: TaskSnapshot): Prom
   if (turn === undefined) return undefined
   const log = await logOf(tasks, task, turn - 1)
   const inLog = entriesOf(log)
-  // The log in memory may have dropped what the history keeps.
-  const kept = isShared(tasks) ? inLog : (tasks.history?.(task.id) ?? inLog)
+  // The log in memory may have dropped what the journal keeps.
+  const kept = isShared(tasks) ? inLog : (tasks.journal?.(task.id) ?? inLog)
   // Others send signals: where one comes says nothing of the code.
   const recorded = kept.filter(({ generation, entry }) => generation >= turn && entry.kind !== 'signal')
-  const history = replayable(recorded)
-  const [first] = history
+  const journal = replayable(recorded)
+  const [first] = journal
   if (first?.entry.kind !== 'turn') return undefined
   const message = startOf(first.entry, task)
   if (message === undefined) return undefined
   const read = new Set(readBy(first.entry, task))
-  for (const { entry } of history) if (entry.kind === 'answer') read.add(entry.messageId)
+  for (const { entry } of journal) if (entry.kind === 'answer') read.add(entry.messageId)
   return {
     message,
     origin: first.entry.messageId,
@@ -44,7 +44,7 @@ export async function readOpenTurn(tasks: ServedTasks, task: TaskSnapshot): Prom
     note: first.entry.note as JsonValue | undefined,
     read,
     attempt: nextAttempt(recorded),
-    history,
+    journal,
     artifacts: await artifactsAt(tasks, task, log, recorded),
   }
 }
@@ -78,7 +78,7 @@ export async function readUnmarkedTurn(
   const read = new Set<string>()
   let seen = 0
   for (const event of since) {
-    if (event.type !== 'history') continue
+    if (event.type !== 'journal') continue
     const { entry } = event
     if (entry.kind === 'turn' || entry.kind === 'answer') read.add(entry.messageId)
     if (entry.kind === 'read') seen = entry.count
@@ -88,7 +88,7 @@ export async function readUnmarkedTurn(
   const isOver = read.has(messageId)
   const { generation = Infinity } = events[begun] ?? {}
   const artifacts = isOver ? new Map() : undoneArtifacts(log, [], generation)
-  return { isOver, read, seen, attempt: 1, history: [], artifacts }
+  return { isOver, read, seen, attempt: 1, journal: [], artifacts }
 }
 
 /**
@@ -98,7 +98,7 @@ export async function readUnmarkedTurn(
  */
 export function unreadMessages(
   { messages }: TaskSnapshot,
-  { origin, read, history }: OpenTurn,
+  { origin, read, journal }: OpenTurn,
   isSteered: (message: Message) => boolean,
 ): readonly Message[] {
   const begun = placeOf(messages, origin)
@@ -109,7 +109,7 @@ export function unreadMessages(
       ({ role, messageId }) => role === 'user' && !read.has(messageId),
     ) as readonly DeepReadonly<Message>[] as readonly Message[]
   const counts = { question: 0, answer: 0 }
-  for (const { entry } of history) {
+  for (const { entry } of journal) {
     if (entry.kind === 'question' || entry.kind === 'answer') counts[entry.kind] += 1
   }
   // An open question gets the first message in any case.
@@ -118,10 +118,10 @@ export function unreadMessages(
 }
 
 /** Whether the code waits for a time, a signal or another agent. */
-export function hasOpenWait(history: readonly HistoryRecorded[]): boolean {
+export function hasOpenWait(journal: readonly JournalRecorded[]): boolean {
   const ends = { wake: 'sleep', received: 'wait', delegated: 'delegate' } as const
   const open = new Set<string>()
-  for (const { entry } of history) {
+  for (const { entry } of journal) {
     const { kind } = entry
     if (kind === 'sleep' || kind === 'wait' || kind === 'delegate') open.add(`${kind} ${entry.name}`)
     else if (kind === 'wake' || kind === 'received' || kind === 'delegated')
@@ -135,7 +135,7 @@ async function artifactsAt(
   tasks: ServedTasks,
   task: TaskSnapshot,
   { events }: HeldLog<TaskState>,
-  recorded: readonly HistoryRecorded[],
+  recorded: readonly JournalRecorded[],
 ): Promise<Map<string, DeepReadonly<Artifact> | undefined>> {
   // The log of a restored task begins later.
   if (events[0]?.generation !== task.turn && 'unfinished' in tasks) return rewrittenIn(tasks, task.id)
@@ -150,7 +150,7 @@ async function artifactsAt(
 }
 
 /** Whether the next attempt writes again what the turn wrote before its first entry: it has no other one, or had a step then. */
-function mayBeginBefore([first, ...others]: readonly HistoryRecorded[]): boolean {
+function mayBeginBefore([first, ...others]: readonly JournalRecorded[]): boolean {
   if (first?.entry.kind !== 'turn' || first.entry.continued !== undefined) return false
   const [second] = others.map(({ entry }) => entry).filter(isNamed)
   return second === undefined || second.isParallel === true

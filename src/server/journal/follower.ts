@@ -46,9 +46,9 @@ export interface Leg {
   readonly agent: string
   /** The name of the delegation, with its occurrence. */
   readonly label: string
-  /** The position that the history has, if the message was sent before, or may have been. */
+  /** The position that the journal has, if the message was sent before, or may have been. */
   readonly known: DelegationHandle | undefined
-  /** Whether the history has the agent's task. */
+  /** Whether the journal has the agent's task. */
   readonly isFollowed: boolean
   readonly maxBytes: number
   readonly maxDepth: number

@@ -1,19 +1,19 @@
 /**
- * Journal of a turn: what the history of its earlier attempts holds, and what this attempt records.
+ * Journal of a turn: what the journal of its earlier attempts holds, and what this attempt records.
  *
  * @module
  */
 import { A2AError } from '../../core/errors.js'
-import type { HistoryEntry, HistoryRecorded } from '../../core/events.js'
+import type { JournalEntry, JournalRecorded } from '../../core/events.js'
 import { isNamed, type NamedEntry } from '../../core/history/named-entry.js'
-import type { HistoryChange } from '../../core/params.js'
+import type { JournalChange } from '../../core/params.js'
 import type { Clock } from '../../runtime/clock.js'
-import { HistorySize, type HistoryLimits } from './history-size.js'
+import { JournalSize, type JournalLimits } from './journal-size.js'
 
-/** Adds entries to the history of the task, in one change with `change`. */
-export type Recorder = (entries: readonly HistoryEntry[], change?: HistoryChange) => void
+/** Adds entries to the journal of the task, in one change with `change`. */
+export type Recorder = (entries: readonly JournalEntry[], change?: JournalChange) => void
 
-/** So long parallel code may take until it calls the next entry of the history, in ms. */
+/** So long parallel code may take until it calls the next entry of the journal, in ms. */
 const STALL_MS = 600_000
 /** As {@link STALL_MS}, after the end of the run. */
 const STALL_AFTER_END_MS = 5_000
@@ -26,26 +26,26 @@ interface Held {
 
 export type Kind = NamedEntry['kind']
 type EntryOf<K extends Kind> = Extract<NamedEntry, { readonly kind: K }>
-type TurnEntry = Extract<HistoryEntry, { readonly kind: 'turn' }>
+type TurnEntry = Extract<JournalEntry, { readonly kind: 'turn' }>
 
 interface Recorded {
-  readonly event: HistoryRecorded
+  readonly event: JournalRecorded
   readonly entry: NamedEntry
 }
 
 /**
- * Replays the history of a turn to code that asks for the same things again, in the order of the log. While entries are left,
+ * Replays the journal of a turn to code that asks for the same things again, in the order of the log. While entries are left,
  * the code is where an earlier attempt has been. Then it records.
  *
  * Steps and answers are delivered in the order of the log, so that parallel branches of the code continue in the order in
- * which they did before. What the history does not hold waits until all of it is delivered. Other entries are passed as soon
+ * which they did before. What the journal does not hold waits until all of it is delivered. Other entries are passed as soon
  * as the code asks for them.
  */
 export class Journal {
   readonly #taskId: () => string
   readonly #turn: TurnEntry
   readonly #record: Recorder | undefined
-  readonly #size: HistorySize
+  readonly #size: JournalSize
   /** `undefined` for entries that were passed. */
   readonly #recorded: (Recorded | undefined)[] = []
   readonly #positions = new Map<string, number>()
@@ -71,19 +71,19 @@ export class Journal {
   /** How many messages the code has read, and the position of the entry before which it did. */
   readonly #reads: { readonly position: number; readonly count: number }[] = []
   #latestAnswer: string | undefined
-  #mismatch: A2AError<'HISTORY_MISMATCH'> | undefined
+  #mismatch: A2AError<'JOURNAL_MISMATCH'> | undefined
 
   /**
-   * @param history - The history of the turn so far; `undefined` for a new one.
+   * @param journal - The journal of the turn so far; `undefined` for a new one.
    * @param record - Absent where nothing is recorded.
    * @param onFlight - Called when {@link inFlight} has changed.
    */
   constructor(
     taskId: () => string,
     turn: TurnEntry,
-    history: readonly HistoryRecorded[] | undefined,
+    journal: readonly JournalRecorded[] | undefined,
     record: Recorder | undefined,
-    { limits, clock }: { readonly limits: HistoryLimits; readonly clock: Clock },
+    { limits, clock }: { readonly limits: JournalLimits; readonly clock: Clock },
     onFlight: () => void,
   ) {
     this.#taskId = taskId
@@ -91,8 +91,8 @@ export class Journal {
     this.#record = record
     this.#clock = clock
     this.#onFlight = onFlight
-    this.#hasTurn = history !== undefined && history.length > 0
-    for (const event of history ?? []) {
+    this.#hasTurn = journal !== undefined && journal.length > 0
+    for (const event of journal ?? []) {
       const { entry } = event
       if (entry.kind === 'read') this.#reads.push({ position: this.#recorded.length, count: entry.count })
       if (!isNamed(entry)) continue
@@ -100,7 +100,7 @@ export class Journal {
       this.#recorded.push({ event, entry })
     }
     this.#left = this.#recorded.length
-    this.#size = new HistorySize(
+    this.#size = new JournalSize(
       limits,
       this.#recorded.flatMap((each) => each?.entry ?? []),
     )
@@ -108,7 +108,7 @@ export class Journal {
     this.#firstParallel = firstParallel === -1 ? Infinity : firstParallel
   }
 
-  /** Whether the history holds entries that the code has not asked for yet. */
+  /** Whether the journal holds entries that the code has not asked for yet. */
   get isReplaying(): boolean {
     return this.#left > 0
   }
@@ -126,7 +126,7 @@ export class Journal {
     return this.#record !== undefined
   }
 
-  /** Whether the history has a question without an answer that the code has not come to yet. */
+  /** Whether the journal has a question without an answer that the code has not come to yet. */
   get hasOpenQuestion(): boolean {
     const isOpen = (entry: NamedEntry | undefined): boolean =>
       entry?.kind === 'question' && !this.#positions.has(keyOf('answer', entry.name))
@@ -168,7 +168,7 @@ export class Journal {
     return this.#latestAnswer
   }
 
-  /** Passes the entry, if the history holds it. */
+  /** Passes the entry, if the journal holds it. */
   pass<K extends Kind>(kind: K, name: string): EntryOf<K> | undefined {
     const position = this.#positions.get(keyOf(kind, name)) ?? -1
     const entry = this.#recorded[position]?.entry
@@ -197,7 +197,7 @@ export class Journal {
    * Waits for the entry in its turn. Resolves to `undefined` when all entries were passed and this one is not among them.
    * Parallel code waits for its other branches.
    *
-   * @throws {A2AError} `HISTORY_MISMATCH`, as a rejection, when the history shows that the code asked for something else here.
+   * @throws {A2AError} `JOURNAL_MISMATCH`, as a rejection, when the journal shows that the code asked for something else here.
    */
   next<K extends 'step' | 'answer' | 'wake' | 'received' | 'delegated'>(
     kind: K,
@@ -256,7 +256,7 @@ export class Journal {
    *
    * @throws {A2AError} `LIMIT_EXCEEDED`.
    */
-  entriesFor(entry: HistoryEntry, others = this.#inFlight + this.#asked): readonly HistoryEntry[] {
+  entriesFor(entry: JournalEntry, others = this.#inFlight + this.#asked): readonly JournalEntry[] {
     if (!this.isRecording) return []
     // What ends an attempt or a turn is recorded in any case.
     const complete = isNamed(entry) ? this.complete(entry, others) : entry
@@ -266,7 +266,7 @@ export class Journal {
     return [this.#turn, complete]
   }
 
-  /** The entry with which the history begins. */
+  /** The entry with which the journal begins. */
   get turn(): TurnEntry {
     return this.#turn
   }
@@ -283,18 +283,18 @@ export class Journal {
    *
    * @throws {A2AError} `LIMIT_EXCEEDED`.
    */
-  complete(entry: NamedEntry, others: number): HistoryEntry {
+  complete(entry: NamedEntry, others: number): JournalEntry {
     const complete = others > 0 ? { ...entry, isParallel: true as const } : entry
     this.#size.requireRoom(complete)
     return complete
   }
 
   /** Counts an entry that was stored by other means. */
-  count(entry: HistoryEntry): void {
+  count(entry: JournalEntry): void {
     this.#size.count(entry)
   }
 
-  record(entry: HistoryEntry, others?: number): void {
+  record(entry: JournalEntry, others?: number): void {
     const entries = this.entriesFor(entry, others)
     if (entries.length > 0) this.#record?.(entries)
   }
@@ -303,16 +303,16 @@ export class Journal {
    * Records the end of the turn.
    *
    * @param unread - The ids of answers that the code has not read.
-   * @param isNeeded - Whether to record it for a turn without a history.
+   * @param isNeeded - Whether to record it for a turn without a journal.
    */
   end(unread: readonly string[], isNeeded: boolean): void {
     if (this.#hasTurn || isNeeded) this.record({ kind: 'end', ...(unread.length > 0 && { unread }) })
   }
 
   /**
-   * Requires that the code has asked for all that the history holds.
+   * Requires that the code has asked for all that the journal holds.
    *
-   * @throws {A2AError} `HISTORY_MISMATCH`; also when it was thrown before.
+   * @throws {A2AError} `JOURNAL_MISMATCH`; also when it was thrown before.
    */
   requirePassed(asked: string): void {
     if (this.#mismatch !== undefined) throw this.#mismatch
@@ -320,7 +320,7 @@ export class Journal {
     if (first !== undefined) throw this.#mismatchAt(first, asked)
   }
 
-  /** The run is over. Code that waits for the history gets `reason`, or stays pending without one. */
+  /** The run is over. Code that waits for the journal gets `reason`, or stays pending without one. */
   drop(reason?: Error): void {
     this.#dropped ??= { reason }
     this.#stopStall()
@@ -378,11 +378,11 @@ export class Journal {
     return held
   }
 
-  #mismatchAt({ event, entry }: Recorded, asked: string): A2AError<'HISTORY_MISMATCH'> {
+  #mismatchAt({ event, entry }: Recorded, asked: string): A2AError<'JOURNAL_MISMATCH'> {
     const recorded = `${entry.kind} ${entry.name}`
     const { generation } = event
-    const text = `The history has "${recorded}" at generation ${generation}, and execute() asked for "${asked}": use run.changed() where a deployed function changes`
-    this.#mismatch ??= new A2AError('HISTORY_MISMATCH', text, {
+    const text = `The journal has "${recorded}" at generation ${generation}, and execute() asked for "${asked}": use run.changed() where a deployed function changes`
+    this.#mismatch ??= new A2AError('JOURNAL_MISMATCH', text, {
       taskId: this.#taskId(),
       generation,
       recorded,

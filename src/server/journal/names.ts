@@ -1,5 +1,5 @@
 /**
- * Names that code gives to entries of the history, and keys made of them.
+ * Names that code gives to entries of the journal, and keys made of them.
  *
  * @module
  */

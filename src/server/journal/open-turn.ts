@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { HistoryRecorded } from '../../core/events.js'
+import type { JournalRecorded } from '../../core/events.js'
 import type { JsonValue } from '../../core/json-types.js'
 import type { Artifact, DeepReadonly, Message } from '../../core/task.js'
 
@@ -11,10 +11,10 @@ import type { Artifact, DeepReadonly, Message } from '../../core/task.js'
 export interface EarlierAttempts {
   /** The number of the attempt that begins. */
   readonly attempt: number
-  /** The history of the turn, as far as the attempt replays it. */
-  readonly history: readonly HistoryRecorded[]
+  /** The journal of the turn, as far as the attempt replays it. */
+  readonly journal: readonly JournalRecorded[]
   /**
-   * The artifacts that the last attempt has written after the end of its history, by id: what they held before;
+   * The artifacts that the last attempt has written after the end of its journal, by id: what they held before;
    * `undefined` for those that it created.
    */
   readonly artifacts: ReadonlyMap<string, DeepReadonly<Artifact> | undefined>

@@ -1,5 +1,5 @@
 /**
- * Errors of failed steps, as the history keeps them.
+ * Errors of failed steps, as the journal keeps them.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { describe } from '../../runtime/describe.js'
 const MAX_NAME = 100
 const MAX_MESSAGE = 2_000
 const MAX_STACK = 4_000
-const DATA_LIMIT = { subject: 'Data of an error', option: 'the history', maxBytes: 8_192 }
+const DATA_LIMIT = { subject: 'Data of an error', option: 'the journal', maxBytes: 8_192 }
 const MAX_DEPTH = 8
 
 /**

@@ -1,10 +1,10 @@
 /**
- * Steps of a run: work whose result the history of the task keeps.
+ * Steps of a run: work whose result the journal of the task keeps.
  *
  * @module
  */
 import { JsonReader } from '../../core/json.js'
-import type { HistoryEntry, StepError } from '../../core/events.js'
+import type { JournalEntry, StepError } from '../../core/events.js'
 import type { ReadonlyJson } from '../../core/json-types.js'
 import { observed, onAbort, raceAbort } from '../../runtime/abort.js'
 import { elapsed, type Clock } from '../../runtime/clock.js'
@@ -80,9 +80,9 @@ export interface StepHost {
 }
 
 export type Transact = (
-  entry: HistoryEntry,
-  work: (client: unknown) => HistoryEntry | Promise<HistoryEntry>,
-) => Promise<HistoryEntry>
+  entry: JournalEntry,
+  work: (client: unknown) => JournalEntry | Promise<JournalEntry>,
+) => Promise<JournalEntry>
 
 const OPTION_KEYS = ['retry', 'timeoutMs']
 
@@ -91,7 +91,7 @@ interface Settings {
   readonly timeoutMs: number | undefined
 }
 
-/** Does the work of a step, unless the history has its result. See `Run.step`. */
+/** Does the work of a step, unless the journal has its result. See `Run.step`. */
 export function runStep<T extends StepOutput>(
   run: StepHost,
   name: string,
@@ -127,7 +127,7 @@ export type Perform = (
 ) => Promise<ReadonlyJson | undefined>
 
 /**
- * Returns what the history has of the step, or performs its attempts.
+ * Returns what the journal has of the step, or performs its attempts.
  *
  * @param method - The method that was called, for errors.
  */
@@ -166,7 +166,7 @@ export async function runRecorded<T extends StepOutput>(
     const step = { label, key, others, signal: run.signal(), startedAt: elapsed(run.clock) }
     const all = (): Promise<ReadonlyJson | undefined> =>
       attempts(run, step, retry, (count) => perform({ ...step, attempt: count }, timeoutMs))
-    // The copy that the history keeps, as in a replay.
+    // The copy that the journal keeps, as in a replay.
     return (await (follower === undefined ? all() : followed(follower, all))) as T
   } finally {
     leave()

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { HistoryEntry } from '../../core/events.js'
+import type { JournalEntry } from '../../core/events.js'
 import type { MaybePromise } from '../../core/managers.js'
 import { observed, raceAbort } from '../../runtime/abort.js'
 import { limitOf, readOutput, runRecorded, tookSince, type Perform } from './steps.js'
@@ -29,10 +29,10 @@ export function runTransaction<T extends StepOutput, C>(
   }
   const perform: Perform = async (step, given) => {
     const { label: entryName, attempt: attempts } = step
-    const unfinished: HistoryEntry = { kind: 'step', name: entryName, attempts }
+    const unfinished: JournalEntry = { kind: 'step', name: entryName, attempts }
     journal.begin()
     const stored = await transact(unfinished, (client) => {
-      const toEntry = (output: T): HistoryEntry => {
+      const toEntry = (output: T): JournalEntry => {
         const checked = readOutput(output, step.key, run)
         // Others may have begun since.
         const parallel = Math.max(step.others, journal.inFlight - 1)

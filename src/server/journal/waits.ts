@@ -37,7 +37,7 @@ interface WaitsHost {
   readonly work: () => void
   readonly signal: () => AbortSignal
   readonly peek: () => TaskSnapshot | null
-  /** Receives the next signal for this wait, where no history is recorded. */
+  /** Receives the next signal for this wait, where no journal is recorded. */
   readonly receive: (wait: string) => ReadonlyJson | undefined
   /** Whether only this process can continue the task. */
   readonly isLocal: boolean
@@ -123,7 +123,7 @@ export class Waits {
     }
   }
 
-  /** Forgets all waits, and those for the history. Their promises reject, or stay pending without a reason. */
+  /** Forgets all waits, and those for the journal. Their promises reject, or stay pending without a reason. */
   drop(reason?: Error): void {
     this.#host.journal.drop(reason)
     this.#over?.abort()

@@ -179,7 +179,7 @@ class WholeTaskReader implements TaskSubscription {
 
 /** Makes no notification of its own. */
 function isSilent({ type }: TaskStreamEvent): boolean {
-  return type === 'message' || type === 'history'
+  return type === 'message' || type === 'journal'
 }
 
 type Product = Extract<TaskEvent, ArtifactChanged | OutputChanged>

@@ -34,7 +34,7 @@ class Answer extends Promise<ReadonlyMessage> {
 /** A question that a run has asked. */
 export class Question<P extends Principal> {
   readonly answer: Promise<ReadonlyMessage>
-  /** Its name in the history. */
+  /** Its name in the journal. */
   readonly name: string
   readonly #answer: Answer
   readonly #taskId: string

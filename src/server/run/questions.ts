@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { HistoryEntry } from '../../core/events.js'
+import type { JournalEntry } from '../../core/events.js'
 import type { TaskState } from '../../core/lifecycle.js'
 import type { Message } from '../../core/task.js'
 import type { QueuedMessage } from './message-queue.js'
@@ -32,7 +32,7 @@ export interface TurnHost {
   readonly deadline: () => number | undefined
   readonly signal: () => AbortSignal
   /** Moves the task, with `say` as a message of the conversation, in one change with the entries. */
-  readonly move: (state: TaskState, entries: readonly HistoryEntry[], say?: Prompt) => void
+  readonly move: (state: TaskState, entries: readonly JournalEntry[], say?: Prompt) => void
   /** Shows a question that the conversation has, unless the task shows it. */
   readonly showAgain: (state: AskingState, prompt: Prompt) => void
   /** @throws Once the run is over, whose code can record nothing more. */
@@ -58,7 +58,7 @@ export class Questions<P extends Principal> {
   readonly answerIds: string[] = []
   readonly #answers = new Answers<P>()
   #open: Question<P> | undefined
-  /** A question that the history answers. */
+  /** A question that the journal answers. */
   #replayed: Question<P> | undefined
   #leave = (): void => {}
 
@@ -75,7 +75,7 @@ export class Questions<P extends Principal> {
     return this.#open !== undefined
   }
 
-  /** Whether the code has asked, and the history may answer. */
+  /** Whether the code has asked, and the journal may answer. */
   get isReplayed(): boolean {
     return this.#replayed !== undefined
   }
@@ -110,12 +110,12 @@ export class Questions<P extends Principal> {
   resume(message: QueuedMessage<P>): boolean {
     const question = this.#open
     this.#close()
-    let entries: readonly HistoryEntry[] = []
+    let entries: readonly JournalEntry[] = []
     let failure: unknown
     try {
       if (question !== undefined) entries = this.#answerEntries(question, message)
     } catch (error) {
-      // The history has no room for the answer.
+      // The journal has no room for the answer.
       failure = error
     }
     this.#run.move('working', entries)
@@ -186,7 +186,7 @@ export class Questions<P extends Principal> {
     this.#onWaiting()
   }
 
-  /** Answers a question as the history does, or asks it if the history ends before. */
+  /** Answers a question as the journal does, or asks it if the journal ends before. */
   async #replay(question: Question<P>, state: AskingState, prompt: Say): Promise<void> {
     const { journal } = this.#run
     const { name } = question
@@ -256,7 +256,7 @@ export class Questions<P extends Principal> {
     if (signal().aborted) this.drop(signal().reason as Error)
   }
 
-  #answerEntries({ name }: Question<P>, { request }: QueuedMessage<P>): readonly HistoryEntry[] {
+  #answerEntries({ name }: Question<P>, { request }: QueuedMessage<P>): readonly JournalEntry[] {
     const { messageId } = request.message
     return this.#run.journal.entriesFor({ kind: 'answer', name, messageId })
   }

@@ -13,7 +13,7 @@ import type { MessageQueues, QueuedMessage } from './message-queue.js'
 import type { ConversationOptions, ConversationPage } from './run.js'
 import type { StandardSchema } from '../standard-schema.js'
 import type { DelegationMarks } from '../journal/delegation-marks.js'
-import type { HistoryLimits } from '../journal/history-size.js'
+import type { JournalLimits } from '../journal/journal-size.js'
 import type { EarlierAttempts, OpenTurn } from '../journal/open-turn.js'
 import type { ObservedStep, StepFollower } from '../observers.js'
 import type { RetrySettings } from '../retry.js'
@@ -35,7 +35,7 @@ export interface RunContext<P extends Principal> {
     readonly clock: Clock
     readonly retry?: RetrySettings | undefined
     readonly recordStacks: boolean
-    readonly limits: HistoryLimits & {
+    readonly limits: JournalLimits & {
       readonly maxStepBytes: number
       readonly maxDepth: number
       readonly maxDelegationDepth: number
@@ -54,7 +54,7 @@ export interface RunContext<P extends Principal> {
   /** The tasks that the message refers to and its owner may read. */
   readonly referenceTasks: () => readonly TaskSnapshot[]
   /** Reads a page of the earlier tasks of the context. */
-  readonly history: (of: RunIds, options?: ConversationOptions) => Promise<ConversationPage>
+  readonly conversation: (of: RunIds, options?: ConversationOptions) => Promise<ConversationPage>
   /** Resolves when all changes of the task so far are stored. Absent where tasks are in memory. */
   readonly stored: (taskId: string) => Promise<void> | undefined
   /** When the task has to end because of a message, in ms since 1970. */

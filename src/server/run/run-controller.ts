@@ -5,7 +5,7 @@
  */
 import { A2AError } from '../../core/errors.js'
 import { readParams } from '../../core/validate.js'
-import type { HistoryEntry } from '../../core/events.js'
+import type { JournalEntry } from '../../core/events.js'
 import type { TaskState } from '../../core/lifecycle.js'
 import type { ArtifactInput, MessageInput, TaskUpdate } from '../../core/params.js'
 import type { TaskKey, TaskSnapshot } from '../../core/task.js'
@@ -132,8 +132,8 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
     return artifactId
   }
 
-  readonly history = (options?: ConversationOptions): Promise<ConversationPage> =>
-    this.#context.history(this, options)
+  readonly conversation = (options?: ConversationOptions): Promise<ConversationPage> =>
+    this.#context.conversation(this, options)
 
   readonly requireInput: Run<P>['requireInput'] = (...said) => this.#ask('input-required', said)
   readonly requireAuth: Run<P>['requireAuth'] = (...said) => this.#ask('auth-required', said)
@@ -354,7 +354,7 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
     this.#end(state, message)
   }
 
-  #end(state: TaskState, message: Say | undefined, entries?: readonly HistoryEntry[]): void {
+  #end(state: TaskState, message: Say | undefined, entries?: readonly JournalEntry[]): void {
     if (state === 'completed') refuseComplete(this.#context.settings.output)
     this.turn.endChunks()
     this.#moveWith(state, message, entries)
@@ -362,7 +362,7 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
   }
 
   /** Moves the task, and adds `say` to the conversation. */
-  #moveWith(state: TaskState, say?: Say, entries: readonly HistoryEntry[] = [], id?: string): void {
+  #moveWith(state: TaskState, say?: Say, entries: readonly JournalEntry[] = [], id?: string): void {
     if (say === undefined) this.#move(state, undefined, entries)
     else this.#move(state, entries.length === 0 ? this.say(say, id) : this.#toMessage(say, id), entries)
   }
@@ -374,7 +374,7 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
     return message
   }
 
-  #move(to: TaskState, message?: MessageInput, entries?: readonly HistoryEntry[]): void {
+  #move(to: TaskState, message?: MessageInput, entries?: readonly JournalEntry[]): void {
     const task = this.#requireTask()
     const path = task.stepsTo(to, this.#abortReason, this.#context.settings.tasks.lifecycle)
     // Before the task changes: a listener of the change may move the task on, and its value has to stay.

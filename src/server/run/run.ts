@@ -57,7 +57,7 @@ export interface ConversationEntry {
   readonly state: TaskState
 }
 
-/** Options of `run.history`. */
+/** Options of `run.conversation`. */
 export interface ConversationOptions {
   /** The most entries of the page, 1 to 1000. Default is `100`. */
   readonly limit?: number | undefined
@@ -65,7 +65,7 @@ export interface ConversationOptions {
   readonly before?: string | undefined
 }
 
-/** A page of the history. */
+/** A page of the conversation. */
 export interface ConversationPage {
   /** Oldest first. */
   readonly entries: readonly ConversationEntry[]
@@ -107,7 +107,7 @@ export interface Run<P extends Principal = Principal> {
   readonly task: TaskSnapshot
   /**
    * The conversation so far, oldest first, with {@link message} and all messages that arrived since. Until a turn that continues
-   * has passed its history, it has the messages that the code had read by then. Messages that code reads while a step, question
+   * has passed its journal, it has the messages that the code had read by then. Messages that code reads while a step, question
    * or wait is under way do not count as read: read them before it, or return what you need from the step.
    */
   readonly messages: readonly ReadonlyMessage[]
@@ -144,7 +144,7 @@ export interface Run<P extends Principal = Principal> {
    * @throws {TypeError | RangeError} As a rejection, naming the invalid option.
    * @throws {A2AError} As a rejection: `INVALID_PARAMS` for a `before` that is of no page; `STORE_FAILED`.
    */
-  readonly history: (options?: ConversationOptions) => Promise<ConversationPage>
+  readonly conversation: (options?: ConversationOptions) => Promise<ConversationPage>
 
   /**
    * Moves the task to `working`. Idempotent. {@link update} and {@link artifact} do it by themselves, and so does a run that
@@ -186,7 +186,7 @@ export interface Run<P extends Principal = Principal> {
    */
   readonly requireAuth: (prompt: Say) => Promise<ReadonlyMessage>
   /**
-   * Does `work`, and resolves to its output when that is stored. Over a store, the output becomes part of the task's history:
+   * Does `work`, and resolves to its output when that is stored. Over a store, the output becomes part of the task's journal:
    * when the turn continues in another process, `step` returns it and does not call `work` again. So does the error of a step
    * that has failed.
    *
@@ -196,11 +196,11 @@ export interface Run<P extends Principal = Principal> {
    * would not match when the turn continues.
    *
    * @returns A copy of the output, which must be JSON or `undefined`.
-   * @throws What `work` throws after its last attempt. From the history, an error with the beginnings of its `name` (100
+   * @throws What `work` throws after its last attempt. From the journal, an error with the beginnings of its `name` (100
    *   characters) and its `message` (2,000), and with its `code`, if that is a text or a number. An `A2AError` is one again,
    *   with its `data`, if these have at most 8 KiB.
-   *   {@link A2AError} `HISTORY_MISMATCH`; `LIMIT_EXCEEDED` for an output over `limits.maxStepBytes`, a step
-   *   beyond `limits.maxSteps` or a history beyond `limits.maxHistoryBytes`; `INVALID_PARAMS` for one
+   *   {@link A2AError} `JOURNAL_MISMATCH`; `LIMIT_EXCEEDED` for an output over `limits.maxStepBytes`, a step
+   *   beyond `limits.maxSteps` or a journal beyond `limits.maxJournalBytes`; `INVALID_PARAMS` for one
    *   that is not JSON; `REQUEST_TIMED_OUT` after `timeoutMs`; the signal's reason.
    */
   readonly step: <T extends StepOutput>(
@@ -235,7 +235,7 @@ export interface Run<P extends Principal = Principal> {
   ) => Promise<T>
   /**
    * Sends a message to another agent, such as an `A2AClient`, and follows the agent's task until it ends. Over a store, the
-   * result becomes part of the task's history: when the turn continues in another process, this process follows the same task
+   * result becomes part of the task's journal: when the turn continues in another process, this process follows the same task
    * of the agent, or returns the result.
    *
    * The `messageId` consists of the task and the name, so agents that recognize repeated messages begin one task only. With
@@ -246,7 +246,7 @@ export interface Run<P extends Principal = Principal> {
    *
    * @returns The result. Check `ok`: an agent that fails, or cannot be reached, does not reject. Rejects with `LIMIT_EXCEEDED`
    *   beyond `limits.maxDelegationDepth`, and for a result over `limits.maxStepBytes`; `UNSUPPORTED_OPERATION` for an agent
-   *   that has led to this task; `HISTORY_MISMATCH`; the signal's reason.
+   *   that has led to this task; `JOURNAL_MISMATCH`; the signal's reason.
    */
   readonly delegate: (
     name: string,
@@ -257,13 +257,13 @@ export interface Run<P extends Principal = Principal> {
   /**
    * Resolves after `ms` milliseconds, or at the time `until`: a `Date`, or milliseconds since 1970. The task stays `working`.
    *
-   * Over a store the due time becomes part of the task's history. A run that only sleeps, for longer than
+   * Over a store the due time becomes part of the task's journal. A run that only sleeps, for longer than
    * `limits.waitingRunMs`, leaves the memory of its process at once, and holds no lease and no timer: after the due time, at
    * most the manager's `sweepIntervalMs` later, any process continues the turn. If the code does other work during the sleep,
    * do it in steps. A run that sleeps does not count towards `limits.maxRuns` and `limits.runTimeoutMs`. Names may repeat, as
    * those of steps.
    *
-   * @returns Rejects with the signal's reason when the task ends before, and with `HISTORY_MISMATCH`.
+   * @returns Rejects with the signal's reason when the task ends before, and with `JOURNAL_MISMATCH`.
    * @throws {TypeError | RangeError} naming the invalid option.
    */
   readonly sleep: (name: string, options: SleepOptions) => Promise<void>
@@ -276,7 +276,7 @@ export interface Run<P extends Principal = Principal> {
    * continues its turn.
    *
    * @returns The value; with a `schema`, what the schema returns. The schema is called again when the turn continues. Rejects
-   *   with `INVALID_PARAMS` for a value that the schema refuses, which is received anyway; with `HISTORY_MISMATCH`; with
+   *   with `INVALID_PARAMS` for a value that the schema refuses, which is received anyway; with `JOURNAL_MISMATCH`; with
    *   the signal's reason when the task ends before.
    * @throws {TypeError} naming the invalid option.
    */
@@ -313,8 +313,8 @@ export interface Run<P extends Principal = Principal> {
    */
   readonly changed: (name: string) => boolean
   /**
-   * Ends the history of this turn, and begins a new one: `execute` is called again, with `input` as its message. Use it for loops
-   * whose history would reach `limits.maxSteps`. Limits and names of steps count from the beginning again, and the keys of steps
+   * Ends the journal of this turn, and begins a new one: `execute` is called again, with `input` as its message. Use it for loops
+   * whose journal would reach `limits.maxSteps`. Limits and names of steps count from the beginning again, and the keys of steps
    * are new. The task keeps its artifacts and its conversation, which `input` does not join.
    *
    * Before the call, await all steps and waits that the run has started. The call does not return: neither the code after it nor
@@ -324,7 +324,7 @@ export interface Run<P extends Principal = Principal> {
    * @returns Never resolves.
    * @throws {TypeError} while a step, a question, a wait or a delegation is under way, or an answer is unread; after
    *   {@link reply}; and for an `input` of another type.
-   * @throws {A2AError} `HISTORY_MISMATCH`; `INVALID_PARAMS`; `LIMIT_EXCEEDED` for an input over `limits.maxStepBytes`; the
+   * @throws {A2AError} `JOURNAL_MISMATCH`; `INVALID_PARAMS`; `LIMIT_EXCEEDED` for an input over `limits.maxStepBytes`; the
    *   signal's reason.
    */
   readonly continueAs: (input: ContinuedInput) => Promise<never>

@@ -4,7 +4,7 @@
  * @module
  */
 import { readOptions, requireBoolean } from '../../runtime/options.js'
-import type { ArtifactChanged, HistoryEntry, TurnEntry } from '../../core/events.js'
+import type { ArtifactChanged, JournalEntry, TurnEntry } from '../../core/events.js'
 import type { AppendArtifactOptions, ArtifactInput } from '../../core/params.js'
 import { findArtifact } from '../../core/evolve.js'
 import type { TaskSnapshot } from '../../core/task.js'
@@ -65,7 +65,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     this.#ids = new TurnIds(context, {
       taskId: () => host.task().id,
       begun: () => this.#begun,
-      hasHistory: () => this.#parts !== undefined,
+      hasJournal: () => this.#parts !== undefined,
       isFree: (id) => context.earlier === undefined || this.isReplaying || this.#made.writes.isFree(id),
     })
     if (context.earlier !== undefined) this.#parts = this.#makeParts()
@@ -75,9 +75,9 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     return this.#made.questions
   }
 
-  /** Whether the history of the turn is kept. */
+  /** Whether the journal of the turn is kept. */
   get isRecording(): boolean {
-    return this.#context.tasks.recordHistory !== undefined
+    return this.#context.tasks.recordJournal !== undefined
   }
 
   /** Whether an earlier attempt of the turn has been here: what the code shows now was shown then. */
@@ -108,7 +108,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
 
   /**
    * The time at which a process has to continue the turn if this one lets go of its code now, in ms; `Infinity` where it
-   * waits for no time. `undefined` where the code does something else, or cannot continue from its history.
+   * waits for no time. `undefined` where the code does something else, or cannot continue from its journal.
    */
   get wakeAt(): number | undefined {
     if (this.#parts === undefined) return undefined
@@ -251,7 +251,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
   }
 
   /**
-   * Ends the history, and begins another one. The caller leaves the code.
+   * Ends the journal, and begins another one. The caller leaves the code.
    *
    * @returns The turn that begins again.
    * @throws See `Run.continueAs`.
@@ -264,11 +264,11 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
       throw new TypeError('Before run.continueAs(), await all steps and waits that the run has started')
     const { settings, message: before, tasks } = this.#context
     this.endChunks()
-    if (!tasks.recordHistory) throw new TypeError('run.continueAs() needs a manager that keeps histories')
+    if (!tasks.recordJournal) throw new TypeError('run.continueAs() needs a manager that keeps journals')
     const message = toContinued(input, before.request.message, settings.limits)
     const task = this.#host.task().show(undefined)
     const entry = continuedEntry(this.#begun ?? journal.turn, task, message, questions.answerIds)
-    this.#host.change(() => tasks.recordHistory?.(this.#host.task().id, [entry]))
+    this.#host.change(() => tasks.recordJournal?.(this.#host.task().id, [entry]))
     return beginAgain(entry, this.#host.task().show(undefined))
   }
 
@@ -287,14 +287,14 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
   /**
    * The code is at its end.
    *
-   * @throws {A2AError} `HISTORY_MISMATCH` when it did not ask for all that the history holds.
+   * @throws {A2AError} `JOURNAL_MISMATCH` when it did not ask for all that the journal holds.
    */
   requireReplayed(end = 'return'): void {
     this.#parts?.journal.requirePassed(end)
   }
 
   /** The entries for code that threw `error`, and is not called again. */
-  failureEntries(count: number, error: unknown): readonly HistoryEntry[] {
+  failureEntries(count: number, error: unknown): readonly JournalEntry[] {
     const cause = causeOf(error, this.#failed, this.#context.settings.recordStacks)
     return this.#made.journal.entriesFor({ kind: 'failure', reason: 'error', count, ...cause })
   }
@@ -321,7 +321,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
 
   /** What an earlier attempt has recorded of the beginning of the turn. */
   get #begun(): TurnEntry | undefined {
-    const first = this.#context.earlier?.history[0]?.entry
+    const first = this.#context.earlier?.journal[0]?.entry
     return first?.kind === 'turn' ? first : undefined
   }
 
@@ -333,14 +333,14 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     const host = this.#host
     const { message, note, earlier, tasks, settings, marks, stored } = this.#context
     const { clock } = settings
-    const record = (entries: readonly HistoryEntry[]): void => {
+    const record = (entries: readonly JournalEntry[]): void => {
       host.requireRunning()
       const task = host.task()
       const isFirst = !this.#hasRecorded && task.peek()?.state === 'submitted'
       this.#hasRecorded = true
       // In one change: a quick first step costs no other commit.
       if (isFirst) host.move('working', entries)
-      else host.change(() => tasks.recordHistory?.(task.id, entries))
+      else host.change(() => tasks.recordJournal?.(task.id, entries))
     }
     const journal = new Journal(
       () => host.task().id,
@@ -349,7 +349,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
         ...(note !== undefined && { note }),
         ...(this.#ids.first !== undefined && { ids: this.#ids.first }),
       },
-      earlier?.history,
+      earlier?.journal,
       this.isRecording ? record : undefined,
       settings,
       () => this.#onFlight(),

@@ -52,7 +52,7 @@ export interface ActiveRun<P extends Principal> {
   followers: ReadonlySet<Follower>
   /** Whether the executor has thrown, and the run waits for its next attempt. */
   isPausing: boolean
-  /** The turn that is to be attempted again, or has continued with a new history. */
+  /** The turn that is to be attempted again, or has continued with a new journal. */
   again: OpenTurn | undefined
   /** Whether the code has left the run by `run.continueAs()`. */
   isContinued: boolean

@@ -47,7 +47,7 @@ interface EndedContext<P extends Principal> {
 
 /**
  * Searches for tasks that were canceled, timed out, or lost their processes too often, while no process followed their
- * agents. It calls their code once more, with a signal that has aborted: the code passes its history until it stands where it
+ * agents. It calls their code once more, with a signal that has aborted: the code passes its journal until it stands where it
  * was, and there the agents' tasks are canceled. Of several processes, one does so at a time.
  */
 export class EndedDelegations<P extends Principal> {
@@ -120,7 +120,7 @@ export class EndedDelegations<P extends Principal> {
           marks,
           stored: () => undefined,
           referenceTasks: () => references,
-          history: (_, options) =>
+          conversation: (_, options) =>
             readHistory(tasks, { contextId, ...message.owner }, { taskId: id, createdAt }, options),
           deadlineOf: () => undefined,
           onTask: () => undefined,
@@ -131,7 +131,7 @@ export class EndedDelegations<P extends Principal> {
         },
         id,
       )
-      // The run learns of the end before its code waits for the history, which it passes all the same.
+      // The run learns of the end before its code waits for the journal, which it passes all the same.
       const { aborted: hasEnded } = run.signal
       const outcome: unknown = hasEnded && (await settings.execute(run))
       const outputs = isStream(outcome) ? outputsOf(outcome) : undefined
@@ -149,11 +149,11 @@ function isUnwanted({ state, message }: TaskSnapshot): boolean {
   return state === 'failed' && text === TIMED_OUT
 }
 
-/** Whether an agent may still work for the turn, or waits for an answer of it, as far as the history says. */
-function hasOpenDelegation({ history }: OpenTurn): boolean {
+/** Whether an agent may still work for the turn, or waits for an answer of it, as far as the journal says. */
+function hasOpenDelegation({ journal }: OpenTurn): boolean {
   const sent = new Set<string>()
   const asking = new Set<unknown>()
-  for (const { entry } of history) {
+  for (const { entry } of journal) {
     if (entry.kind === 'delegate') {
       sent.add(entry.name)
       // The message answers a question of this task. Handles and results are those of a `Follower`.
@@ -191,7 +191,7 @@ function endedTasks(task: TaskSnapshot): WorkedTasks {
     addMessage: refuse,
     patchTask: refuse,
     appendArtifact: refuse,
-    recordHistory: refuse,
+    recordJournal: refuse,
     can: () => false,
     peekTask: (id) => (id === task.id ? task : null),
     signalOf: () => signal,

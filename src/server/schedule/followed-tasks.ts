@@ -64,7 +64,7 @@ export class FollowedTasks {
     this.#tasks.set(taskId, followed)
     for (const follower of followers) {
       const record = (entry: NamedEntry): void =>
-        this.#leased.recordHistory(taskId, [isParallel ? { ...entry, isParallel } : entry])
+        this.#leased.recordJournal(taskId, [isParallel ? { ...entry, isParallel } : entry])
       follower.handTo({
         record,
         stored: () => this.#leased.stored(taskId),

@@ -42,7 +42,7 @@ export class IdleRuns<P extends Principal> {
     else if (run.isWaiting) run.abort(unavailable())
   }
 
-  /** Lets go of a run that only waits: its turn continues from the history, in any process. */
+  /** Lets go of a run that only waits: its turn continues from the journal, in any process. */
   #letGoLater(active: ActiveRun<P>): void {
     const { clock, limits } = this.#context.settings
     const { run } = active

@@ -290,7 +290,7 @@ export class LeaseScheduler<P extends Principal> {
     if (task?.turn === undefined || !isInterrupted(task.state)) return false
     if (this.#previous.get(task.id)?.isLetGo === true || this.#parkedOf(task.id) !== undefined) return false
     const open = await readOpenTurn(this.#context.tasks, task)
-    return open !== undefined && hasOpenWait(open.history)
+    return open !== undefined && hasOpenWait(open.journal)
   }
 
   /**
@@ -312,11 +312,11 @@ export class LeaseScheduler<P extends Principal> {
   /** Begins a run that continues the task's turn. When that is impossible the task fails, and this resolves to `false`. */
   async #continue(task: TaskSnapshot): Promise<boolean> {
     this.#followed.leave(task.id)
-    // What an agent's end has added to the history.
+    // What an agent's end has added to the journal.
     await this.#context.leased.stored(task.id)
     const open = await readOpenTurn(this.#context.tasks, task)
     if (open === undefined) {
-      this.report(new Error('The history of this task cannot be read'), task.id)
+      this.report(new Error('The journal of this task cannot be read'), task.id)
       this.#fail(task.id, FAILED)
       return false
     }

@@ -103,7 +103,7 @@ export class LocalRuns<P extends Principal> implements RunScheduler<P> {
     }
   }
 
-  /** The turn continues with a new history. */
+  /** The turn continues with a new journal. */
   #beginAgain(taskId: string, { again, message, task, break: onBroken }: ActiveRun<P>): void {
     const { registry, begin, settings } = this.#host
     try {
@@ -147,7 +147,7 @@ export class LocalRuns<P extends Principal> implements RunScheduler<P> {
     const task = this.tasks.peekTask(taskId)
     if (task?.turn === undefined || isTerminal(task.state)) return
     const open = await readOpenTurn(this.tasks, task)
-    if (open === undefined) throw new Error('The history of this task cannot be read')
+    if (open === undefined) throw new Error('The journal of this task cannot be read')
     const message = await this.#notes.restore(task, open.message, open.note)
     if (registry.isClosing || registry.runOf(taskId) !== undefined) return
     // A message may have come in between.
@@ -159,7 +159,7 @@ export class LocalRuns<P extends Principal> implements RunScheduler<P> {
       for (const each of unread) registry.queues.push(taskId, this.#notes.received(task, each, message))
     }
     const isWaiting = isInterrupted(state) && !registry.queues.has(taskId)
-    if (isWaiting && !hasOpenWait(open.history)) return
+    if (isWaiting && !hasOpenWait(open.journal)) return
     begin(continuedWith(message, open), { task, earlier: open, staysWaiting: isWaiting })
   }
 

@@ -226,7 +226,7 @@ export class RunManager<P extends Principal> {
       marks: scheduler.marks,
       stored: (id) => scheduler.stored(id),
       referenceTasks: () => references ?? scheduler.referencesOf(request, owner),
-      history: ({ taskId, contextId }, options) => {
+      conversation: ({ taskId, contextId }, options) => {
         const { createdAt } = active.task ?? {}
         return readHistory(this.#settings.tasks, { contextId, ...owner }, { taskId, createdAt }, options)
       },

@@ -169,7 +169,7 @@ export class TaskStream implements Source<StreamEntry> {
         return { type: 'artifact', contextId, event: outputEvent(event), last: false, source: this }
       case 'created':
       case 'message':
-      case 'history':
+      case 'journal':
         return undefined
     }
   }

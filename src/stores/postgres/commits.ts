@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { TaskEvent } from '../../core/events.js'
+import type { StoredEvent } from '../../durable/stored-events.js'
 import type { TaskKey } from '../../core/task.js'
 import type { Commit } from '../../durable/task-store.js'
 import type { Parameter } from './clients.js'
@@ -22,7 +22,7 @@ export function keyOf({ id, createdAt }: TaskKey): [string, string] {
 export function commitStatement(
   sql: TaskStatements,
   commit: Omit<Commit, 'events'>,
-  given: readonly TaskEvent<string>[],
+  given: readonly StoredEvent[],
 ): Statement {
   const { key, expectedGeneration, head, checkpoint } = commit
   const events = given.map(toJson)

@@ -8,7 +8,7 @@
  * @module
  */
 import type { StoreFeed, StoreFeedEntry, StoreFeedPage } from '../../durable/feed/store-feed.js'
-import type { TaskEvent } from '../../core/events.js'
+import type { StoredEvent } from '../../durable/stored-events.js'
 import type { Parameter } from './clients.js'
 import type { Row } from './statements.js'
 import { fromColumn, fromJson } from './text.js'
@@ -133,7 +133,7 @@ function toEntry(row: Row): StoreFeedEntry[] {
   }
   if (json == null) return []
   // The store wrote it as an event.
-  return [{ cursor: cursor ?? '', task: toTask(task), event: fromJson(json) as unknown as TaskEvent<string> }]
+  return [{ cursor: cursor ?? '', task: toTask(task), event: fromJson(json) as unknown as StoredEvent }]
 }
 
 function toTask([id, createdAt, skill, contextId, owner]: Row): StoreFeedEntry['task'] {

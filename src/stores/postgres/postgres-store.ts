@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { TaskEvent } from '../../core/events.js'
+import type { StoredEvent } from '../../durable/stored-events.js'
 import type { TaskSnapshot, TaskKey } from '../../core/task.js'
 import type { JsonValue } from '../../core/json-types.js'
 import type {
@@ -178,7 +178,7 @@ class Store implements PostgresStore {
     return rows.map((row) => ({ ...toKey(row), generation: Number(row[2]) }))
   }
 
-  async events(key: TaskKey, after: number, limit: number): Promise<readonly TaskEvent<string>[]> {
+  async events(key: TaskKey, after: number, limit: number): Promise<readonly StoredEvent[]> {
     const [row] = await this.#rows('events', this.#sql.events, [...keyOf(key), after, limit])
     return toEvents(row?.[0])
   }
@@ -361,9 +361,9 @@ function toCount([row]: readonly Row[]): number {
   return Number(row?.[0])
 }
 
-function toEvents(json: string | null | undefined): TaskEvent<string>[] {
+function toEvents(json: string | null | undefined): StoredEvent[] {
   // The column holds events that this store wrote.
-  return json == null ? [] : (JSON.parse(json) as TaskEvent<string>[])
+  return json == null ? [] : (JSON.parse(json) as StoredEvent[])
 }
 
 function toStored([checkpoint, events]: Row): StoredTask {

@@ -4,7 +4,7 @@
  * @module
  */
 import { requireFunctions, requireKnown, requireWhole } from '../../runtime/options.js'
-import type { TaskEvent } from '../../core/events.js'
+import type { StoredEvent } from '../../durable/stored-events.js'
 import type {
   Commit,
   CommitResult,
@@ -218,7 +218,7 @@ class Store implements RedisStore {
     return (await Promise.all(batches.map((ids) => this.#run('heads', HEADS, ids)))).flatMap(toHeads)
   }
 
-  async events(key: TaskKey, after: number, limit: number): Promise<readonly TaskEvent<string>[]> {
+  async events(key: TaskKey, after: number, limit: number): Promise<readonly StoredEvent[]> {
     if (limit <= 0) return []
     return toEvents(texts(await this.#run('events', EVENTS, [key.id, key.createdAt, after + 1, limit])))
   }
@@ -356,7 +356,7 @@ function changedFields({ generation, state, hasEnded, updatedAt }: TaskHead): (s
   return ['generation', generation, 'state', state, 'ended', hasEnded ? 1 : 0, 'updated', updatedAt]
 }
 
-function entries(events: readonly TaskEvent<string>[]): (string | number)[] {
+function entries(events: readonly StoredEvent[]): (string | number)[] {
   return events.flatMap((event) => [event.generation, toText(event)])
 }
 

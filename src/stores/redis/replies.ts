@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { TaskEvent } from '../../core/events.js'
+import type { StoredEvent } from '../../durable/stored-events.js'
 import type { TaskSnapshot, TaskKey } from '../../core/task.js'
 import type { JsonValue } from '../../core/json-types.js'
 import type { Grant, Orphan, StoredTask } from '../../durable/task-store.js'
@@ -35,9 +35,9 @@ export function toStored(reply: unknown): StoredTask {
   return { checkpoint: JSON.parse(checkpoint) as TaskSnapshot<string>, events: toEvents(events) }
 }
 
-export function toEvents(events: readonly string[]): TaskEvent<string>[] {
+export function toEvents(events: readonly string[]): StoredEvent[] {
   // The store wrote them as events.
-  return events.map((event) => JSON.parse(event) as TaskEvent<string>)
+  return events.map((event) => JSON.parse(event) as StoredEvent)
 }
 
 export function toHeads(reply: unknown): (TaskKey & { readonly generation: number })[] {

@@ -6,7 +6,7 @@
  *
  * @module
  */
-import type { TaskEvent } from '../../core/events.js'
+import type { StoredEvent } from '../../durable/stored-events.js'
 import type { StoreFeed, StoreFeedEntry, StoreFeedPage } from '../../durable/feed/store-feed.js'
 import { systemClock } from '../../runtime/clock.js'
 import { yieldToEventLoop } from '../../runtime/timers.js'
@@ -128,7 +128,7 @@ function toEntry(row: Row): StoreFeedEntry[] {
   }
   if (row['json'] == null) return []
   // The store wrote it as an event.
-  return [{ cursor, task: toTask(row), event: fromJson(row['json']) as unknown as TaskEvent<string> }]
+  return [{ cursor, task: toTask(row), event: fromJson(row['json']) as unknown as StoredEvent }]
 }
 
 type Removed = readonly [

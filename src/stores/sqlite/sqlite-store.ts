@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { TaskEvent } from '../../core/events.js'
+import type { StoredEvent } from '../../durable/stored-events.js'
 import type { TaskSnapshot, TaskKey } from '../../core/task.js'
 import type {
   Commit,
@@ -143,7 +143,7 @@ class Store implements SqliteStore {
     )
   }
 
-  events(key: TaskKey, after: number, limit: number): Promise<readonly TaskEvent<string>[]> {
+  events(key: TaskKey, after: number, limit: number): Promise<readonly StoredEvent[]> {
     return this.#read('events', () => {
       const task = this.#task(key)
       return task === undefined ? [] : this.#events(numberOf(task, 'key'), after, limit)
@@ -310,7 +310,7 @@ class Store implements SqliteStore {
   }
 
   /** @param eventsOf - Called only if the change can be made. */
-  #commit(commit: Omit<Commit, 'events'>, eventsOf: () => readonly TaskEvent<string>[]): CommitResult {
+  #commit(commit: Omit<Commit, 'events'>, eventsOf: () => readonly StoredEvent[]): CommitResult {
     const { expectedGeneration, head, checkpoint, commitId, leaseId, expires } = commit
     const [connection, queries] = [this.#connection, this.#queries]
     const task = this.#task(commit.key)
@@ -351,13 +351,13 @@ class Store implements SqliteStore {
     }
   }
 
-  #events(key: number, after: number, limit: number): TaskEvent<string>[] {
+  #events(key: number, after: number, limit: number): StoredEvent[] {
     const rows = this.#connection.rows(this.#queries.events, key, after, limit)
     // The store wrote them as events.
-    return rows.map(({ json }) => fromJson(json) as unknown as TaskEvent<string>)
+    return rows.map(({ json }) => fromJson(json) as unknown as StoredEvent)
   }
 
-  #append(key: number, first: number, events: readonly TaskEvent<string>[], commitId: string): void {
+  #append(key: number, first: number, events: readonly StoredEvent[], commitId: string): void {
     for (const [index, event] of events.entries()) {
       const id = index === 0 ? commitId : null
       this.#connection.run(this.#queries.insertEvent, key, first + index, toJson(event), id)

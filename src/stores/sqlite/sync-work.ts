@@ -3,11 +3,11 @@
  *
  * @module
  */
-import type { TaskEvent } from '../../core/events.js'
+import type { StoredEvent } from '../../durable/stored-events.js'
 import type { Transaction, TransactionResult } from '../../durable/task-store.js'
 import type { Connection } from './database.js'
 
-type Events = readonly TaskEvent<string>[]
+type Events = readonly StoredEvent[]
 
 /** What the database refuses of the work, at once or when the transaction commits. All drivers have the same message. */
 const REFUSED = /constraint failed/

@@ -3,13 +3,13 @@
  *
  * @module
  */
-import type { TaskEvent } from '../../core/events.js'
+import type { StoredEvent } from '../../durable/stored-events.js'
 import type { StoreHints, TaskStore, Transaction, TransactionResult } from '../../durable/task-store.js'
 
 /** A moment at which a process crashes: before its n-th write reaches the store, or after the store has done it. */
 export interface CrashPoint {
   readonly n: number
-  /** Counts all writes, or those that add to the history of the task. */
+  /** Counts all writes, or those that add to the journal of the task. */
   readonly of: 'writes' | 'entries'
   readonly when: 'before' | 'after'
 }
@@ -19,7 +19,7 @@ export class CrashingStore {
   readonly asStore: TaskStore
   readonly #store: TaskStore
   readonly #point: CrashPoint | undefined
-  readonly #onEvents: (events: readonly TaskEvent<string>[]) => void
+  readonly #onEvents: (events: readonly StoredEvent[]) => void
   readonly #crashed: Promise<void>
   #crash: () => void = () => undefined
   #writes = 0
@@ -31,7 +31,7 @@ export class CrashingStore {
   constructor(
     store: TaskStore,
     point: CrashPoint | undefined,
-    onEvents: (events: readonly TaskEvent<string>[]) => void,
+    onEvents: (events: readonly StoredEvent[]) => void,
   ) {
     this.#store = store
     this.#point = point
@@ -75,7 +75,7 @@ export class CrashingStore {
       this.#isCrashed ? never() : this.#untilCrash(Reflect.apply(value, target, given))
   }
 
-  async #write<T>(events: readonly TaskEvent<string>[], work: () => Promise<T>): Promise<T> {
+  async #write<T>(events: readonly StoredEvent[], work: () => Promise<T>): Promise<T> {
     if (this.#isCrashed) return await never()
     const crash = this.#crashAt(events)
     if (crash === 'before') return await this.#end()
@@ -88,7 +88,7 @@ export class CrashingStore {
   /** A crash before the write is one after the work: the database undoes it. */
   async #transact(target: TaskStore, transaction: Transaction): Promise<TransactionResult> {
     if (this.#isCrashed || target.transact === undefined) return await never()
-    let events: readonly TaskEvent<string>[] = []
+    let events: readonly StoredEvent[] = []
     let crash: CrashPoint['when'] | undefined
     const keep = (made: typeof events): typeof events => {
       crash = this.#crashAt(made)
@@ -106,7 +106,7 @@ export class CrashingStore {
   }
 
   /** Counts a write. Returns whether the process crashes before or after it. */
-  #crashAt(events: readonly TaskEvent<string>[]): CrashPoint['when'] | undefined {
+  #crashAt(events: readonly StoredEvent[]): CrashPoint['when'] | undefined {
     this.#writes += 1
     if (events.some(({ type }) => type === 'history')) this.#entries += 1
     const { n, of, when } = this.#point ?? {}

@@ -3,11 +3,12 @@
  *
  * @module
  */
-import type { HistoryEntry, TaskEvent } from '../../core/events.js'
+import type { JournalEntry } from '../../core/events.js'
+import type { StoredEvent } from '../../durable/stored-events.js'
 import type { Run } from '../../server/run/run.js'
 import type { StepContext } from '../../server/journal/steps.js'
 
-type StepEntry = Extract<HistoryEntry, { readonly kind: 'step' }>
+type StepEntry = Extract<JournalEntry, { readonly kind: 'step' }>
 
 export class Recorder {
   /** How many questions the function has asked. */
@@ -25,7 +26,7 @@ export class Recorder {
   /** The steps of the present turn that no attempt does again, in the order in which they were stored. */
   #stored: readonly StepEntry[] = []
 
-  readonly onEvents = (events: readonly TaskEvent<string>[]): void => {
+  readonly onEvents = (events: readonly StoredEvent[]): void => {
     for (const event of events) {
       if (event.type === 'message') this.messages.set(event.message.messageId, event.taskId)
       if (event.type !== 'history') continue

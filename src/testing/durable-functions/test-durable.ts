@@ -50,7 +50,7 @@ const OPTIONS = ['messages', 'createStore', 'resultOf', 'handler', 'manager']
 /**
  * Runs `execute` once without a crash, then once for each write to the store and each of two moments: the process crashes
  * before the write, or after it. Another process continues the task. In two last trials every process crashes, as soon as it
- * has added to the history of the task.
+ * has added to the journal of the task.
  *
  * Every trial has to end with the same result, and no step may begin again once its output is stored. Time is simulated, so
  * sleeps and leases take none. `run.random()` and `run.uuid()` return the same values in all trials. What a step does has to be

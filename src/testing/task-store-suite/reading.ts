@@ -5,6 +5,7 @@
  */
 import { evolve } from '../../core/evolve.js'
 import { type TaskSnapshot, type TaskKey, keyOf } from '../../core/task.js'
+import { fromStored } from '../../durable/stored-events.js'
 import type { StoredTask, TaskStore } from '../../durable/task-store.js'
 import { equal, identical } from './checks.js'
 import { at, change, creation, holder, move, put, storedOf, type Change } from './samples.js'
@@ -26,7 +27,7 @@ async function writeAll(store: TaskStore, first: TaskSnapshot<string>, count: nu
 /** Fails when an event is missing or repeated. */
 function whole(stored: StoredTask | undefined): TaskSnapshot<string> {
   if (stored === undefined) throw new Error('get(): expected a task, but got undefined')
-  return stored.events.reduce<TaskSnapshot<string>>(evolve, stored.checkpoint)
+  return stored.events.map(fromStored).reduce<TaskSnapshot<string>>(evolve, stored.checkpoint)
 }
 
 const liveTests: StoreTests = {

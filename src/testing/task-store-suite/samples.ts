@@ -4,7 +4,7 @@
  * @module
  */
 import { evolve } from '../../core/evolve.js'
-import type { TaskCreated, TaskEvent } from '../../core/events.js'
+import type { JournalRecorded, TaskCreated, TaskEvent } from '../../core/events.js'
 import type { TaskState } from '../../core/lifecycle.js'
 import { TERMINAL_STATES } from '../../core/states.js'
 import { keyOf, type TaskSnapshot } from '../../core/task.js'
@@ -66,7 +66,7 @@ export function creation(id: string, traits: CreationTraits = {}): Creation {
     ...{ state, contextId, skill, input, metadata: {} },
     ...(owner !== undefined && { owner }),
   }
-  const events: TaskEvent<string>[] = [created]
+  const events: SampleEvent[] = [created]
   if (updatedAt !== createdAt) events.push(outputEvent(id, 2, updatedAt, 'second'))
   const task = events.reduce<Snapshot | undefined>(evolve, undefined) ?? evolve(undefined, created)
   return {
@@ -88,6 +88,9 @@ export interface ChangeTraits {
   readonly expires?: string
 }
 
+/** An event that has one type, in a store and for a manager. */
+type SampleEvent = Exclude<TaskEvent<string>, JournalRecorded>
+
 /** A commit, and the task that results from it. */
 export interface Change extends Commit {
   readonly task: Snapshot
@@ -96,7 +99,7 @@ export interface Change extends Commit {
 export function change(before: Snapshot, traits: ChangeTraits = {}): Change {
   const { id, generation, state: from } = before
   const { outputs = [generation + 1], state, updatedAt = at(generation), leaseId, expires } = traits
-  const events: TaskEvent<string>[] = outputs.map((output, index) =>
+  const events: SampleEvent[] = outputs.map((output, index) =>
     outputEvent(id, generation + 1 + index, updatedAt, output),
   )
   if (state !== undefined) {
@@ -144,12 +147,7 @@ function headOf(task: Snapshot): TaskHead {
   return { ...keyOf(task), generation, state, hasEnded: ENDED.includes(state), updatedAt }
 }
 
-function outputEvent(
-  taskId: string,
-  generation: number,
-  timestamp: string,
-  output: JsonValue,
-): TaskEvent<string> {
+function outputEvent(taskId: string, generation: number, timestamp: string, output: JsonValue): SampleEvent {
   return { type: 'output', taskId, generation, timestamp, output }
 }
 

@@ -378,7 +378,7 @@ export const COLUMNS: readonly Column[] = [
   { name: '`signal`, `run.waitFor`', cell: everywhere, test: signal },
   { name: '`run.step`, `run.sleep`', cell: everywhere, test: steps },
   { name: '`run.delegate`', cell: everywhere, test: delegate },
-  { name: '`run.history`', cell: everywhere, test: history },
+  { name: '`run.conversation`', cell: everywhere, test: history },
   { name: 'a message that is sent twice', cell: everywhere, test: repeated },
   { name: 'limits of one user', cell: everywhere, test: ownerLimits },
   { name: '`fromAgentExecutor`', cell: everywhere, test: migrated },

@@ -84,7 +84,7 @@ async function removesAll(row: Row): Promise<void> {
   const hook = { taskId: id, id: 'hook' }
   expect(await call(other, 'GetTaskPushNotificationConfig', hook)).toHaveProperty('result')
   // Both have the task in memory.
-  expect(await there.history(id)).not.toEqual([])
+  expect(await there.journal(id)).not.toEqual([])
   expect((await here.peekTask(id))?.state).toBe('completed')
   await here.deleteTask(id)
   for (const tasks of [here, there]) {
@@ -92,7 +92,7 @@ async function removesAll(row: Row): Promise<void> {
     expect(await tasks.stateOf(id)).toBeNull()
     expect(await tasks.listTasks()).toEqual([])
     expect(await codeOf(() => tasks.events(id))).toBe('TASK_NOT_FOUND')
-    expect(await codeOf(() => tasks.history(id))).toBe('TASK_NOT_FOUND')
+    expect(await codeOf(() => tasks.journal(id))).toBe('TASK_NOT_FOUND')
     expect(await codeOf(() => tasks.fork(id, {}))).toBe('TASK_NOT_FOUND')
     expect(await codeOf(() => tasks.signal(id, 'x'))).toBe('TASK_NOT_FOUND')
     expect(await codeOf(() => tasks.deleteTask(id))).toBe('TASK_NOT_FOUND')
@@ -188,7 +188,7 @@ async function removesDeadLetters(row: Row): Promise<void> {
   // The new task has its own copy of the past.
   await there.deleteTask(second)
   await expect.poll(() => here.stateOf(next.id), { timeout: 10_000 }).toBe('completed')
-  expect((await there.history(next.id)).map(({ entry }) => entry.kind)).toContain('step')
+  expect((await there.journal(next.id)).map(({ entry }) => entry.kind)).toContain('step')
   expect((await here.deadLetters()).tasks).toEqual([])
 }
 

@@ -83,7 +83,7 @@ export async function delegate(row: Row): Promise<void> {
 /** The earlier messages and results of a conversation. */
 export async function history(row: Row): Promise<void> {
   const client = annsClient(await row.open(), async (run) => {
-    const { entries } = await run.history()
+    const { entries } = await run.conversation()
     return `Received ${entries.map(({ text }) => text).join(', ')}`
   })
   const contextId = 'conversation'

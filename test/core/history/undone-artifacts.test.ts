@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { HistoryEntry, TaskEvent } from '../../../src/core/events.js'
+import type { JournalEntry, TaskEvent } from '../../../src/core/events.js'
 import { undoneArtifacts } from '../../../src/core/history/undone-artifacts.js'
 import { cpuMs } from '../../support/cpu-time.js'
 
@@ -7,13 +7,13 @@ const ID = 'a'
 
 type Change =
   | { readonly text: string; readonly append?: boolean; readonly restored?: boolean }
-  | { readonly entry: HistoryEntry }
+  | { readonly entry: JournalEntry }
 
 /** The log of a task whose turn makes these changes. */
 function logOf(changes: readonly Change[]): readonly TaskEvent[] {
   const begin = { type: 'message', message: { messageId: 'm', role: 'user', parts: [] } } as const
   const events = changes.map((change) => {
-    if ('entry' in change) return { type: 'history', ...change } as const
+    if ('entry' in change) return { type: 'journal', ...change } as const
     const { text, append = true, restored } = change
     const artifact = { artifactId: ID, parts: [{ text }] }
     return { type: 'artifact', artifact, append, lastChunk: false, restored } as const
@@ -28,7 +28,7 @@ function leftOf(changes: readonly Change[]): unknown {
   const events = logOf(changes)
   return undoneArtifacts(
     { events, restored: undefined },
-    events.filter((event) => event.type === 'history'),
+    events.filter((event) => event.type === 'journal'),
   ).get(ID)
 }
 

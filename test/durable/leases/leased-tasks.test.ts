@@ -188,18 +188,18 @@ describe('what others do', () => {
     expect(here.calls.filter((each) => 'lost' in each)).toEqual([])
   })
 
-  test('leaves the entries of the history that come with a state which the task has by then', async () => {
+  test('leaves the entries of the journal that come with a state which the task has by then', async () => {
     const { here, b, store } = workers()
     const { leased } = here
     for (const [message, types] of [
-      [undefined, ['created', 'status', 'history']],
-      [says('Which one?'), ['created', 'status', 'message', 'history', 'status']],
+      [undefined, ['created', 'status', 'journal']],
+      [says('Which one?'), ['created', 'status', 'message', 'journal', 'status']],
     ] as const) {
       const { id } = leased.createTask({ skill: 'test' })
       await leased.stored(id)
       await b.patchTask(id, { state: 'working' })
       const entry = { kind: 'value', name: 'now#1', value: 1 } as const
-      leased.recordHistory(id, [entry], { message, update: { state: 'working', message } })
+      leased.recordJournal(id, [entry], { message, update: { state: 'working', message } })
       await leased.stored(id)
       expect((await logOf(store, id)).map(({ type }) => type)).toEqual(types)
     }

@@ -43,7 +43,7 @@ it.each([
     const [task] = await a.tasks.listTasks()
     const id = task?.id ?? ''
     const names = async (): Promise<unknown[]> =>
-      (await b.tasks.history(id)).map(({ entry }) => [entry.kind, entry.by])
+      (await b.tasks.journal(id)).map(({ entry }) => [entry.kind, entry.by])
     const b = open('B')
     await expect.poll(names).toEqual([
       ['turn', 'A'],

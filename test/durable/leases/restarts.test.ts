@@ -82,7 +82,7 @@ describe('a task that kills each process that works on it', () => {
     for (const name of ['a#1', 'b#1', 'c#1']) {
       const dead = await killed(all, once)
       expect(orphans(dead)).toEqual([{ first: true }])
-      dead.leased.recordHistory('x', [{ kind: 'step', name, attempts: 1 }])
+      dead.leased.recordJournal('x', [{ kind: 'step', name, attempts: 1 }])
       await turn()
     }
     expect(orphans(await killed(all, once))).toHaveLength(1)
@@ -108,7 +108,7 @@ describe('a task that kills each process that works on it', () => {
       const dead = worker(replicas(1, own, new ManualClock()).a)
       await dead.leased.acquire('x', { other: true })
       expect(orphans(dead)).toEqual([{ first: true }])
-      dead.leased.recordHistory('x', [{ kind: 'step', name, attempts: 1 }])
+      dead.leased.recordJournal('x', [{ kind: 'step', name, attempts: 1 }])
       await dead.leased.stored('x')
     }
     expect(await all.b.stateOf('x')).toBe('working')

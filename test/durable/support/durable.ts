@@ -13,6 +13,7 @@ import {
   type TaskSubscription,
 } from 'a2a-tasks'
 import { ManualClock, sequentialIds } from 'a2a-tasks/testing'
+import { fromStored } from '../../../src/durable/stored-events.js'
 import { onTestFinished } from 'vitest'
 
 /** All that was begun and needs no timer is done: the memory store answers within a turn. */
@@ -60,7 +61,7 @@ export function inTurn<T>(all: readonly T[], index: number): T {
 export async function logOf(store: TaskStore, taskId: string): Promise<TaskEvent[]> {
   const [key] = await store.heads([taskId])
   if (key === undefined) return []
-  return (await store.events(key, 0, 1_000_000)) as TaskEvent[]
+  return (await store.events(key, 0, 1_000_000)).map(fromStored) as TaskEvent[]
 }
 
 /** The task that comes of a log, or of what a subscription yielded. */

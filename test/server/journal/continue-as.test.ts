@@ -1,5 +1,5 @@
 /** Turns that end their history and begin again: `run.continueAs`. */
-import { A2AError, type HistoryEntry } from 'a2a-tasks'
+import { A2AError, type JournalEntry } from 'a2a-tasks'
 import type { Run } from 'a2a-tasks/server'
 import { textOf } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
@@ -22,14 +22,14 @@ async function countDown(run: Run): Promise<string> {
 
 describe.each(MANAGERS)('over %s', (_, open) => {
   test('execute is called again with the input, and a history of its own', async () => {
-    const { say, reaches, history } = await agent(open, countDown, { limits: { maxSteps: 1 } })
+    const { say, reaches, journal } = await agent(open, countDown, { limits: { maxSteps: 1 } })
     keys.length = 0
     const id = await say('3')
     const task = await reaches(id, 'completed')
     expect(textsOf(task)).toEqual(['3 2 1 ', 'round 3', 'round 2', 'round 1', 'at 1'])
     expect(keys).toEqual([`${id}/number#1`, `${id}/number#1@0.1`, `${id}/number#1@0.2`])
     expect(task.messages.map(({ parts }) => parts[0]?.text)).toEqual(['3'])
-    const marks = (await history(id)).flatMap(({ entry }) => (entry.kind === 'turn' ? [entry] : []))
+    const marks = (await journal(id)).flatMap(({ entry }) => (entry.kind === 'turn' ? [entry] : []))
     expect(marks.at(-1)).toMatchObject({
       continued: { round: 2, message: { parts: [{ text: '1' }] }, read: [] },
     })
@@ -55,7 +55,7 @@ describe.each(MANAGERS)('over %s', (_, open) => {
   })
 
   test('questions, answers and messages that wait keep their order', async () => {
-    const { say, reaches, history } = await agent(open, async (run) => {
+    const { say, reaches, journal } = await agent(open, async (run) => {
       const said = textOf(await run.requireInput('Next?'))
       run.artifact({ artifactId: 'log', parts: [{ text: `${run.text}-${said} ` }] })
       return said === 'stop' ? 'stopped' : await run.continueAs(said)
@@ -66,7 +66,7 @@ describe.each(MANAGERS)('over %s', (_, open) => {
       await say(answer, id)
     }
     expect(textsOf(await reaches(id, 'completed'))).toEqual(['go-a a-b b-stop ', 'stopped'])
-    const entries: HistoryEntry[] = (await history(id)).map(({ entry }) => entry)
+    const entries: JournalEntry[] = (await journal(id)).map(({ entry }) => entry)
     const turn = entries.findLast(({ kind }) => kind === 'turn')
     expect(turn).toMatchObject({ continued: { round: 2, read: [] } })
     // Two answers, read in the order in which they came.
@@ -129,14 +129,14 @@ describe.each(MANAGERS)('over %s', (_, open) => {
   })
 
   test('a fork continues in the round that it shares', async () => {
-    const { say, reaches, tasks, history } = await agent(open, async (run) => {
+    const { say, reaches, tasks, journal } = await agent(open, async (run) => {
       if (run.text === 'go') return await run.continueAs('second')
       const price = await run.step('price', () => 7)
       return `${run.text} ${price}`
     })
     const id = await say('go')
     expect(textsOf(await reaches(id, 'completed'))).toEqual(['second 7'])
-    const turn = (await history(id)).findLast(({ entry }) => entry.kind === 'turn')
+    const turn = (await journal(id)).findLast(({ entry }) => entry.kind === 'turn')
     const fork = await tasks.fork(id, { steps: { 'price#1': 8 } })
     expect(textsOf(await reaches(fork.id, 'completed'))).toEqual(['second 8'])
     if (turn === undefined) return

@@ -15,7 +15,7 @@ describe('a delegation', () => {
     await until(async () => (await stateAt(a, id)) === 'completed')
     expect(await resultOf(a, id)).toEqual(['true completed Booked: Lisbon'])
     expect(received).toEqual([`${id}/book#1`])
-    const kinds = (await a.tasks.history(id)).map(({ entry }) => entry.kind)
+    const kinds = (await a.tasks.journal(id)).map(({ entry }) => entry.kind)
     expect(kinds).toEqual(['turn', 'delegate', 'handle', 'delegated'])
   })
 
@@ -48,7 +48,7 @@ describe('a delegation', () => {
     ['message', 100, []],
     ['task', 350, ['canceled']],
     ['result', 600, ['completed']],
-  ])('whose %s the history has no room for rejects', async (_, maxHistoryBytes, states) => {
+  ])('whose %s the history has no room for rejects', async (_, maxJournalBytes, states) => {
     const airline = await child(async (run) => {
       run.start()
       if (states.includes('completed')) return 'x'.repeat(500)
@@ -62,7 +62,7 @@ describe('a delegation', () => {
           (error: unknown) => (error as Error).name,
         )
       },
-      { limits: { maxHistoryBytes } },
+      { limits: { maxJournalBytes } },
     )
     const { id } = await begin(a, 'go')
     await until(async () => (await stateAt(a, id)) === 'completed')
@@ -80,7 +80,7 @@ describe('a delegation', () => {
       return text
     })
     const { id } = await begin(a, 'go')
-    await until(async () => (await a.tasks.history(id)).some(({ entry }) => entry.kind === 'handle'))
+    await until(async () => (await a.tasks.journal(id)).some(({ entry }) => entry.kind === 'handle'))
     a.store.fail()
     clock.advance(31_000)
     await settle()
@@ -101,7 +101,7 @@ describe('a delegation', () => {
     const there: Execute = async (run) => (await run.delegate('book', client, 'Lisbon')).text
     const { a, b, clock } = replicas([here, there])
     const { id } = await begin(a, 'go')
-    await until(async () => (await a.tasks.history(id)).some(({ entry }) => entry.kind === 'delegated'))
+    await until(async () => (await a.tasks.journal(id)).some(({ entry }) => entry.kind === 'delegated'))
     a.store.fail()
     clock.advance(31_000)
     await settle()
@@ -118,7 +118,7 @@ describe('a delegation', () => {
     })
     const { id } = await begin(a, 'go')
     await until(() => tasks.countTasks({ state: 'working' }) === 1)
-    await until(async () => (await a.tasks.history(id)).some(({ entry }) => entry.kind === 'handle'))
+    await until(async () => (await a.tasks.journal(id)).some(({ entry }) => entry.kind === 'handle'))
     await b.tasks.cancelTask(id)
     await until(() => tasks.countTasks({ state: 'canceled' }) === 1)
   })

@@ -98,6 +98,6 @@ async function pathOf(tasks: Tasks, id: string): Promise<string[]> {
 }
 
 function typeOf(event: TaskStreamEvent): string {
-  if (event.type === 'history') return event.entry.kind
+  if (event.type === 'journal') return event.entry.kind
   return event.type === 'status' ? event.to : event.type
 }

@@ -60,11 +60,11 @@ const ANSWERS: Readonly<Record<string, string>> = { 'Where?': 'Rome', 'Again?': 
 const SIGNALS = ['ready', 'landed']
 
 /** Answers the questions of a task and sends its signals until it has ended. */
-async function travel({ tasks, say, history, clock }: Agent, id: string): Promise<Task> {
+async function travel({ tasks, say, journal, clock }: Agent, id: string): Promise<Task> {
   for (let turns = 0; turns < 3_000; turns += 1) {
     const task = await tasks.getTask(id)
     if (task === null || ['completed', 'failed'].includes(task.state)) break
-    const entries = (await history(id)).map(({ entry }) => entry)
+    const entries = (await journal(id)).map(({ entry }) => entry)
     const asked =
       task.state === 'input-required' ? ANSWERS[task.messages.at(-1)?.parts[0]?.text ?? ''] : undefined
     if (asked !== undefined) await say(asked, id)
@@ -93,7 +93,7 @@ function shown(task: Task): object {
 function isRecorded(log: readonly TaskStreamEvent[], generation: number, step: string): boolean {
   return log.some(
     (event) =>
-      event.type === 'history' &&
+      event.type === 'journal' &&
       event.generation <= generation &&
       event.entry.kind === 'step' &&
       event.entry.name === `${step}#1`,
@@ -113,7 +113,7 @@ describe.each(MANAGERS.slice(0, 3))('over %s', (_, open) => {
       artifacts: ['begin a bc Rome string true ready flew late e ', 'home: Yes'],
     })
     const log = await tasks.events(id)
-    const began = log.find((event) => event.type === 'history')?.generation ?? 0
+    const began = log.find((event) => event.type === 'journal')?.generation ?? 0
     let done = calls.length
     for (const { generation } of log) {
       const forked = tasks.fork(id, { generation })

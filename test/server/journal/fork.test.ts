@@ -44,10 +44,10 @@ describe.each(MANAGERS)('over %s', (_, open) => {
   test('an ended task continues with another answer, and stays as it is', async () => {
     const { execute, calls } = traveller()
     const from = await agent(open, execute)
-    const { tasks, reaches, history, kinds } = from
+    const { tasks, reaches, journal, kinds } = from
     const old = await travelled(from, 'Rome')
     expect(textsOf(old)).toEqual(['sun. Rome. 4.'])
-    const before = await history(old.id)
+    const before = await journal(old.id)
     const { id } = await tasks.fork(old.id, { answers: { 'input-required#1': 'Oslo!' } })
     const task = await reaches(id, 'completed')
     expect(textsOf(task)).toEqual(['sun. Oslo!. 5.'])
@@ -57,7 +57,7 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     expect(await kinds(id)).toEqual(['turn', 'step', 'question', 'answer', 'step'])
     expect(calls).toEqual(['weather', 'price of Rome', 'price of Oslo!'])
     expect(await tasks.getTask(old.id)).toEqual(old)
-    expect(await history(old.id)).toEqual(before)
+    expect(await journal(old.id)).toEqual(before)
     expect(from.errors).toEqual([])
   })
 
@@ -77,9 +77,9 @@ describe.each(MANAGERS)('over %s', (_, open) => {
   test('a fork up to a question waits for the answer, and can be forked itself', async () => {
     const { execute, calls } = traveller()
     const from = await agent(open, execute)
-    const { tasks, reaches, say, history } = from
+    const { tasks, reaches, say, journal } = from
     const old = await travelled(from, 'Rome')
-    const question = (await history(old.id)).find(({ entry }) => entry.kind === 'question')
+    const question = (await journal(old.id)).find(({ entry }) => entry.kind === 'question')
     const { id } = await tasks.fork(old.id, { generation: question?.generation })
     const asked = await reaches(id, 'input-required')
     expect(textsOf(asked)).toEqual(['sun. '])
@@ -174,13 +174,13 @@ describe.each(MANAGERS)('over %s', (_, open) => {
       [
         "TASK_NOT_FOUND: Task not found: unknown",
         "INVALID_PARAMS: generation must be one of the task, 1 to 7, got 8",
-        "INVALID_PARAMS: taskId is a task without a history up to here: its code has recorded nothing",
+        "INVALID_PARAMS: taskId is a task without a journal up to here: its code has recorded nothing",
         "INVALID_PARAMS: steps.prize#1 must be a step in the past of the turn: known are price#1",
         "INVALID_PARAMS: answers.input-required#1 must be a question in the past of the turn: there is none",
         "INVALID_PARAMS: steps.price#1 must be JSON, got a function",
         "INVALID_PARAMS: steps must be an object, got a string",
         "INVALID_PARAMS: fork(): "turn" is unknown; known are generation, answers, steps",
-        "INVALID_PARAMS: taskId is a task without a history up to here: its code has recorded nothing",
+        "INVALID_PARAMS: taskId is a task without a journal up to here: its code has recorded nothing",
       ]
     `)
     expect(await tasks.size()).toBe(2)

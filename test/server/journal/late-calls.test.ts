@@ -1,5 +1,5 @@
 /** Recorded methods that code calls, or whose work resolves, after its run is over. */
-import type { HistoryRecorded } from 'a2a-tasks'
+import type { JournalRecorded } from 'a2a-tasks'
 import type { DelegationAgent, Run } from 'a2a-tasks/server'
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -65,7 +65,7 @@ const ENDS: readonly (readonly [string, string, (run: Run, agent: Agent) => unkn
 interface Over extends Agent {
   readonly run: Run
   readonly id: string
-  readonly before: HistoryRecorded[]
+  readonly before: JournalRecorded[]
 }
 
 /** A run that is over. */
@@ -82,19 +82,19 @@ async function over(open: Open, end: (run: Run, agent: Agent) => unknown): Promi
   await rest()
   const [run] = runs
   if (run === undefined) throw new Error('It did not begin')
-  return { ...made, run, id, before: await made.history(id) }
+  return { ...made, run, id, before: await made.journal(id) }
 }
 
 describe.each(MANAGERS)('over %s', (_, open) => {
   describe.each(ENDS)('a run that %s', (_end, code, end) => {
     test.each(Object.entries(CALLS))('refuses %s, does nothing and keeps nothing', async (_name, late) => {
-      const { run, id, history, clock, before } = await over(open, end)
+      const { run, id, journal, clock, before } = await over(open, end)
       const { pending } = clock
       const refusal = new Promise((resolve) => resolve(late(run)))
       await expect(refusal).rejects.toMatchObject({ code })
       await rest()
       expect(done).toEqual([])
-      expect(await history(id)).toEqual(before)
+      expect(await journal(id)).toEqual(before)
       expect(clock.pending).toBe(pending)
     })
   })
@@ -112,14 +112,14 @@ describe.each(MANAGERS)('over %s', (_, open) => {
   })
 
   test('a late call of a turn changes nothing in the next turn of its task', async () => {
-    const { run, id, history, say, reaches } = await over(open, (run) => void run.requireInput('And?'))
+    const { run, id, journal, say, reaches } = await over(open, (run) => void run.requireInput('And?'))
     await say('next', id)
     await reaches(id, 'working')
-    const before = await history(id)
+    const before = await journal(id)
     for (const late of Object.values(CALLS))
       await expect(new Promise((resolve) => resolve(late(run)))).rejects.toMatchObject({ code: 'LEASE_LOST' })
     expect(done).toEqual([])
-    expect(await history(id)).toEqual(before)
+    expect(await journal(id)).toEqual(before)
   })
 
   test.each([
@@ -128,7 +128,7 @@ describe.each(MANAGERS)('over %s', (_, open) => {
   ])('work that resolves after the run %s is not recorded', async (_end, code, end) => {
     const { opened, open: resolve } = gate()
     let step: Promise<unknown> | undefined
-    const { id, history, before, say, reaches } = await over(open, (run) => {
+    const { id, journal, before, say, reaches } = await over(open, (run) => {
       step = run.step('slow', () => opened)
       return end(run)
     })
@@ -136,17 +136,17 @@ describe.each(MANAGERS)('over %s', (_, open) => {
       await say('next', id)
       await reaches(id, 'working')
     }
-    const begun = await history(id)
+    const begun = await journal(id)
     resolve()
     await expect(step).rejects.toMatchObject({ code })
     expect(begun.slice(0, before.length)).toEqual(before)
-    expect(await history(id)).toEqual(begun)
+    expect(await journal(id)).toEqual(begun)
   })
 
   test('a step that pauses between attempts is not tried again after the run', async () => {
     const attempts: number[] = []
     let step: Promise<unknown> | undefined
-    const { clock, id, history, before } = await over(open, async (run) => {
+    const { clock, id, journal, before } = await over(open, async (run) => {
       const fails = ({ attempt }: { readonly attempt: number }): never => {
         attempts.push(attempt)
         throw new Error('No')
@@ -161,16 +161,16 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     clock.advance(6_000)
     await rest()
     expect(attempts).toEqual([1])
-    expect(await history(id)).toEqual(before)
+    expect(await journal(id)).toEqual(before)
   })
 })
 
 test.each(MANAGERS.slice(2))('a late transaction over %s is refused, and does nothing', async (_, open) => {
-  const { run, id, history, before } = await over(open, () => 'done')
+  const { run, id, journal, before } = await over(open, () => 'done')
   const late = run.transaction('late', () => done.push('transaction'))
   await expect(late).rejects.toMatchObject({ code: 'TASK_TERMINAL' })
   expect(done).toEqual([])
-  expect(await history(id)).toEqual(before)
+  expect(await journal(id)).toEqual(before)
 })
 
 test('a run whose lease is lost refuses its calls with the reason, and does nothing', async () => {
@@ -191,14 +191,14 @@ test('a run whose lease is lost refuses its calls with the reason, and does noth
   await pass(clock, () => begun.length === 2)
   a.store.mend()
   await pass(clock, () => lost.signal.aborted)
-  const before = await b.tasks.history(id)
+  const before = await b.tasks.journal(id)
   for (const late of Object.values(CALLS)) {
     const refusal = new Promise((resolve) => resolve(late(lost)))
     await expect(refusal).rejects.toBe(lost.signal.reason)
   }
   expect(done).toEqual([])
   expect(lost.signal.reason).toMatchObject({ code: 'LEASE_LOST' })
-  expect(await b.tasks.history(id)).toEqual(before)
+  expect(await b.tasks.journal(id)).toEqual(before)
   void Promise.all([a, b].map(({ handler }) => handler.close({ graceMs: 1 })))
   clock.advance(1)
 })

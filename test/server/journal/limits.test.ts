@@ -110,13 +110,13 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     expect(textsOf(await reaches(id, 'completed'))).toEqual(['on'])
   })
 
-  test('a history has at most limits.maxHistoryBytes bytes', async () => {
+  test('a history has at most limits.maxJournalBytes bytes', async () => {
     const { say, reaches, kinds, errors } = await agent(
       open,
       async (run) => {
         for (;;) await run.step('s', () => 'x'.repeat(400))
       },
-      { limits: { maxHistoryBytes: 1_000 } },
+      { limits: { maxJournalBytes: 1_000 } },
     )
     const id = await say('go')
     await reaches(id, 'failed')
@@ -140,19 +140,19 @@ describe.each(MANAGERS)('over %s', (_, open) => {
   }
 
   test.each(Object.entries(ENTRIES))(
-    'a history of exactly limits.maxHistoryBytes fits, and one byte more does not: %s',
+    'a history of exactly limits.maxJournalBytes fits, and one byte more does not: %s',
     async (kind, record) => {
-      const within = async (maxHistoryBytes: number): Promise<{ text: string; bytes: number }> => {
-        const { say, reaches, tasks, history } = await agent(
+      const within = async (maxJournalBytes: number): Promise<{ text: string; bytes: number }> => {
+        const { say, reaches, tasks, journal } = await agent(
           open,
           async (run) => {
             if (run.text !== 'go') return 'went on'
             const recorded = Promise.resolve(run).then(record)
             run.artifact(await recorded.then(() => 'fits', codeOf))
             // A TaskManager keeps the history of the last round only.
-            return maxHistoryBytes === 1_000 ? 'measured' : await run.continueAs('next round')
+            return maxJournalBytes === 1_000 ? 'measured' : await run.continueAs('next round')
           },
-          { limits: { maxHistoryBytes } },
+          { limits: { maxJournalBytes } },
         )
         const id = await say('go')
         if (kind === 'question') {
@@ -161,7 +161,7 @@ describe.each(MANAGERS)('over %s', (_, open) => {
         }
         if (kind === 'signal') await tasks.signal(id, 'a', 1)
         const text = textsOf(await reaches(id, 'completed')).join()
-        const entries = (await history(id)).flatMap(({ entry }) =>
+        const entries = (await journal(id)).flatMap(({ entry }) =>
           ['turn', 'signal', 'end'].includes(entry.kind) ? [] : [JSON.stringify(entry)],
         )
         return { text, bytes: Buffer.byteLength(entries.join('')) }
@@ -209,7 +209,7 @@ describe.each(MANAGERS)('over %s', (_, open) => {
         await run.step('s', () => 'x'.repeat(800))
         await run.requireInput('Which?')
       },
-      { limits: { maxHistoryBytes: 930 } },
+      { limits: { maxJournalBytes: 930 } },
     )
     const id = await say('go')
     await reaches(id, 'input-required')
@@ -237,12 +237,12 @@ describe.each(MANAGERS)('over %s', (_, open) => {
         await run.step('s', () => 'x'.repeat(800))
         return await ask(run, 'Which?')
       },
-      { limits: { maxHistoryBytes: 930 } },
+      { limits: { maxJournalBytes: 930 } },
     )
     const id = await say('go')
     await reaches(id, 'input-required')
     await say('this one', id)
-    expect(textsOf(await reaches(id, 'completed'))).toEqual([expect.stringContaining('maxHistoryBytes')])
+    expect(textsOf(await reaches(id, 'completed'))).toEqual([expect.stringContaining('maxJournalBytes')])
     expect(read).toEqual(['go', 'this one'])
     expect(errors).toEqual([])
   })
@@ -254,11 +254,11 @@ describe.each(MANAGERS)('over %s', (_, open) => {
         if (run.text === 'again') return await ask(run, 'And now?')
         await run.step('s', () => 'x'.repeat(800))
         const answers = [await ask(run, 'Which?'), await ask(run, 'Really?')]
-        if (answers.every((answer) => answer.includes('maxHistoryBytes')))
+        if (answers.every((answer) => answer.includes('maxJournalBytes')))
           return await run.continueAs('again')
         return answers.join()
       },
-      { limits: { maxHistoryBytes: 930 } },
+      { limits: { maxJournalBytes: 930 } },
     )
     const id = await say('go')
     await reaches(id, 'input-required')
@@ -279,14 +279,14 @@ describe.each(MANAGERS)('over %s', (_, open) => {
         await opened.opened
         return await ask(run, 'Which?')
       },
-      { limits: { maxHistoryBytes: 860 } },
+      { limits: { maxJournalBytes: 860 } },
     )
     const id = await say('go')
     await reaches(id, 'working')
     await say('one', id)
     await say('two', id)
     opened.open()
-    expect(textsOf(await reaches(id, 'completed'))).toEqual([expect.stringContaining('maxHistoryBytes')])
+    expect(textsOf(await reaches(id, 'completed'))).toEqual([expect.stringContaining('maxJournalBytes')])
     expect(read).toEqual(['go', 'one', 'two'])
   })
 
@@ -294,7 +294,7 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     const { say, reaches, tasks } = await agent(
       open,
       (run) => Promise.allSettled([run.waitFor('large'), run.waitFor('small')]).then(reasonsOf),
-      { limits: { maxHistoryBytes: 1_000 } },
+      { limits: { maxJournalBytes: 1_000 } },
     )
     const id = await say('go')
     await reaches(id, 'working')
@@ -305,7 +305,7 @@ describe.each(MANAGERS)('over %s', (_, open) => {
 })
 
 test.each([
-  ['maxHistoryBytes', { maxHistoryBytes: 1_500 }],
+  ['maxJournalBytes', { maxJournalBytes: 1_500 }],
   ['maxSteps', { maxSteps: 3 }],
 ])('after %s is exceeded, nothing more is recorded', async (limit, limits) => {
   const execute: Execute = async (run) => {
@@ -325,7 +325,7 @@ test('a history has the same room in each process', async () => {
   }
   const { task } = await testDurable(execute, {
     messages: ['go'],
-    handler: { limits: { maxHistoryBytes: 1_500 } },
+    handler: { limits: { maxJournalBytes: 1_500 } },
   })
-  expect(textsOf(task)).toEqual([expect.stringMatching(/^300,300,300,300,.*exceed limits.maxHistoryBytes/)])
+  expect(textsOf(task)).toEqual([expect.stringMatching(/^300,300,300,300,.*exceed limits.maxJournalBytes/)])
 })

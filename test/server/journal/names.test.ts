@@ -46,7 +46,7 @@ describe.each(MANAGERS)('over %s', (_, open) => {
       '%2F/@1.2',
     ]
     const done: string[] = []
-    const { say, reaches, tasks, history } = await agent(open, async (run) => {
+    const { say, reaches, tasks, journal } = await agent(open, async (run) => {
       for (const name of names) {
         await run.step(name, () => void done.push(name))
         await run.sleep(name, { ms: 0 })
@@ -58,7 +58,7 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     const id = await say('go')
     await reaches(id, 'completed')
     expect(done).toEqual(names)
-    const last = (await history(id)).findLast(({ entry }) => entry.kind === 'change')
+    const last = (await journal(id)).findLast(({ entry }) => entry.kind === 'change')
     const fork = await tasks.fork(id, { generation: last?.generation })
     expect(textsOf(await reaches(fork.id, 'completed'))).toEqual(['done'])
     expect(done).toEqual(names)

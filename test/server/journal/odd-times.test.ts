@@ -54,7 +54,7 @@ describe.each(MANAGERS.slice(0, 2))('over %s', (_, open) => {
   })
 
   test('a sleep of 0 ms, or until a time that has passed, ends without time', async () => {
-    const { say, tasks, history } = await agent(open, async (run) => {
+    const { say, tasks, journal } = await agent(open, async (run) => {
       await run.sleep('none', { ms: 0 })
       await run.sleep('none', { ms: 0.9 })
       await run.sleep('1970', { until: new Date(0) })
@@ -63,7 +63,7 @@ describe.each(MANAGERS.slice(0, 2))('over %s', (_, open) => {
     })
     const id = await say('go')
     await expect.poll(async () => (await tasks.getTask(id))?.state).toBe('completed')
-    const due = (await history(id)).flatMap(({ entry }) => (entry.kind === 'sleep' ? [entry.dueAt] : []))
+    const due = (await journal(id)).flatMap(({ entry }) => (entry.kind === 'sleep' ? [entry.dueAt] : []))
     expect(due).toEqual([
       '2026-01-01T00:00:00.000Z',
       '2026-01-01T00:00:00.000Z',
@@ -73,7 +73,7 @@ describe.each(MANAGERS.slice(0, 2))('over %s', (_, open) => {
   })
 
   test('a sleep beyond the last time of a Date is due then, and can be canceled', async () => {
-    const { say, reaches, tasks, clock, history } = await agent(open, (run) =>
+    const { say, reaches, tasks, clock, journal } = await agent(open, (run) =>
       run.sleep('forever', { ms: END_OF_TIME }),
     )
     const id = await say('go')
@@ -82,7 +82,7 @@ describe.each(MANAGERS.slice(0, 2))('over %s', (_, open) => {
       clock.advance(365 * DAY)
       await settled()
     }
-    expect((await history(id)).map(({ entry }) => entry)).toContainEqual({
+    expect((await journal(id)).map(({ entry }) => entry)).toContainEqual({
       kind: 'sleep',
       name: 'forever#1',
       dueAt: '+275760-09-13T00:00:00.000Z',

@@ -25,7 +25,7 @@ describe.each(MANAGERS)('over %s', (_, open) => {
   test.each(BINDINGS)(
     '$name: clients see nothing of the history, and generations that rise',
     async (binding) => {
-      const { handler, tasks, reaches, history, clock } = await agent(open, execute, { preview })
+      const { handler, tasks, reaches, journal, clock } = await agent(open, execute, { preview })
       const texts: string[] = []
       const ask = async (
         operation: Parameters<typeof binding.request>[0],
@@ -58,14 +58,14 @@ describe.each(MANAGERS)('over %s', (_, open) => {
       expect(seen.length).toBeGreaterThan(3)
       expect(seen).toEqual([...new Set(seen)].sort((a, b) => a - b))
       // Those of the history are left out.
-      const hidden = (await history(id)).map(({ generation }) => generation)
+      const hidden = (await journal(id)).map(({ generation }) => generation)
       expect(hidden.length).toBeGreaterThan(10)
       expect(seen.filter((generation) => hidden.includes(generation))).toEqual([])
     },
   )
 
   test('a subscriber in the process sees the whole log, and reads of the task nothing of the history', async () => {
-    const { say, tasks, reaches, history } = await agent(open, execute)
+    const { say, tasks, reaches, journal } = await agent(open, execute)
     const id = await say('go')
     const log: TaskStreamEvent[] = []
     const subscription = tasks.subscribe(id, { after: 0 })
@@ -79,7 +79,7 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     await reaches(id, 'completed')
     await read
     expect(log.map(({ generation }) => generation)).toEqual(log.map((__, index) => index + 1))
-    expect(log.filter(({ type }) => type === 'history')).toEqual(await history(id))
+    expect(log.filter(({ type }) => type === 'journal')).toEqual(await journal(id))
     for (const kind of [
       'step',
       'sleep',
@@ -91,7 +91,7 @@ describe.each(MANAGERS)('over %s', (_, open) => {
       'answer',
       'change',
     ])
-      expect((await history(id)).map(({ entry }) => entry.kind)).toContain(kind)
+      expect((await journal(id)).map(({ entry }) => entry.kind)).toContain(kind)
     const reads = [await tasks.getTask(id), await tasks.peekTask(id), await tasks.pageTasks({})]
     expect(JSON.stringify(reads)).not.toMatch(/secret/)
   })

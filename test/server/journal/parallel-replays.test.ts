@@ -83,7 +83,7 @@ test('parallel code that asks for another step than the history has fails in the
     'failed',
   )
   expect(b.errors).toMatchObject([
-    { error: { code: 'HISTORY_MISMATCH', data: { taskId: id, recorded: 'step y#1', asked: 'step z#1' } } },
+    { error: { code: 'JOURNAL_MISMATCH', data: { taskId: id, recorded: 'step y#1', asked: 'step z#1' } } },
   ])
 })
 
@@ -127,7 +127,7 @@ test('a step within the work of a step fails the turn that continues', async () 
     'failed',
   )
   expect(b.errors).toMatchObject([
-    { error: { code: 'HISTORY_MISMATCH', data: { recorded: 'step inner#1', asked: 'step outer#1' } } },
+    { error: { code: 'JOURNAL_MISMATCH', data: { recorded: 'step inner#1', asked: 'step outer#1' } } },
   ])
 })
 

@@ -323,7 +323,7 @@ describe('a question stays the status message', () => {
     await settle()
     a.store.fail()
     await b.tasks.signal(id, 'note', 'noted')
-    await pass(clock, async () => (await b.tasks.history(id)).some(({ entry }) => entry.kind === 'sleep'))
+    await pass(clock, async () => (await b.tasks.journal(id)).some(({ entry }) => entry.kind === 'sleep'))
     expect(await shown(b, id)).toEqual(asked)
     expect(await states(b, id)).toEqual(['working', 'input-required'])
   })

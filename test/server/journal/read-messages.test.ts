@@ -1,10 +1,10 @@
 /** The messages of the user that a turn has read before it continued as another one. */
-import type { HistoryEntry, Message } from 'a2a-tasks'
+import type { JournalEntry, Message } from 'a2a-tasks'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { continuedEntry, readBy } from '../../../src/server/journal/continuation.js'
 
-type TurnEntry = Extract<HistoryEntry, { kind: 'turn' }>
+type TurnEntry = Extract<JournalEntry, { kind: 'turn' }>
 
 const conversationOf = (ids: readonly string[]): { readonly messages: Message[] } => ({
   messages: ids.flatMap((messageId): Message[] => [

@@ -141,7 +141,7 @@ describe.each(PAIRS)('from %s to %s: the turn of a restored task', (first, secon
     const again = await restarted(after, execute)
     expect(textsOf(await again.reaches(id, 'completed'))).toEqual(['ABCD'])
     expect(done).toEqual(['one', 'two'])
-    expect((await again.history(id)).map(({ entry }) => entry.kind)).toEqual(['turn', 'step', 'step'])
+    expect((await again.journal(id)).map(({ entry }) => entry.kind)).toEqual(['turn', 'step', 'step'])
   })
 
   test('continues if it has recorded a value, and not if it has recorded nothing', async () => {

@@ -146,7 +146,7 @@ describe('a signal over a store', () => {
     await settle()
     clock.advance(WEEK)
     const isLate = async (): Promise<boolean> =>
-      (await b.tasks.history(late.id)).some(({ entry }) => entry.kind === 'wake')
+      (await b.tasks.journal(late.id)).some(({ entry }) => entry.kind === 'wake')
     await pass(clock, isLate)
     await b.tasks.signal(late.id, 'approval')
     await settle()

@@ -171,7 +171,7 @@ describe('a sleep over a store', () => {
     await a.handler.close()
     await a.tasks.destroy()
     clock.advance(HOUR)
-    await pass(clock, async () => (await b.tasks.history(id)).some(({ entry }) => entry.kind === 'wake'))
+    await pass(clock, async () => (await b.tasks.journal(id)).some(({ entry }) => entry.kind === 'wake'))
     await settle()
     clock.advance(26 * HOUR)
     await pass(clock, async () => (await stateAt(b, id)) === 'completed')

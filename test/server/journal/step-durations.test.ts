@@ -54,7 +54,7 @@ test.each([
       return await tasks.stateOf(id)
     })
     .toBe('completed')
-  const entries = (await tasks.history(id)).map(({ entry }) => entry)
+  const entries = (await tasks.journal(id)).map(({ entry }) => entry)
   const durations = entries.flatMap((entry) =>
     entry.kind === 'step' ? [[entry.name, entry.durationMs]] : [],
   )

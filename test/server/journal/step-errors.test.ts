@@ -155,7 +155,7 @@ describe.each(MANAGERS)('the stack of an error over %s', (_, open) => {
     [true, expect.stringMatching(/^RangeError: Wrong\n +at /)],
     [undefined, undefined],
   ])('is kept with recordStacks: %s', async (recordStacks, stack) => {
-    const { say, reaches, history } = await agent(
+    const { say, reaches, journal } = await agent(
       open,
       async (run) => {
         await run.step('fails', () => Promise.reject(new RangeError('Wrong')))
@@ -164,7 +164,7 @@ describe.each(MANAGERS)('the stack of an error over %s', (_, open) => {
     )
     const id = await say('go')
     await reaches(id, 'failed')
-    const errors = (await history(id)).flatMap(({ entry }) => ('error' in entry ? [entry.error] : []))
+    const errors = (await journal(id)).flatMap(({ entry }) => ('error' in entry ? [entry.error] : []))
     expect(errors.length).toBe(4)
     for (const error of errors) expect(error?.stack).toEqual(stack)
     for (const error of errors) expect(error?.stack?.length ?? 0).toBeLessThanOrEqual(4_000)

@@ -108,7 +108,7 @@ test('a process that closes in a pause leaves the step to another one', async ()
 
 /** How many attempts the history has of the step. */
 async function attemptsOf({ tasks }: Replica, id: string): Promise<number | undefined> {
-  const history = await tasks.history(id)
+  const history = await tasks.journal(id)
   const entries = history.flatMap(({ entry }) =>
     entry.kind === 'step' && entry.name === 'flaky#1' ? [entry] : [],
   )

@@ -40,7 +40,7 @@ async function newTable(run: Run): Promise<string> {
 describe.each(SQL)('over %s', (_, open) => {
   test('rows that the work writes are stored with its output', async () => {
     const keys: string[] = []
-    const { say, reaches, history } = await agent(open, async (run) => {
+    const { say, reaches, journal } = await agent(open, async (run) => {
       const table = await newTable(run)
       const added = await run.transaction('add', (client: Client, { key }) => {
         keys.push(key)
@@ -52,7 +52,7 @@ describe.each(SQL)('over %s', (_, open) => {
     const id = await say('go')
     expect(textsOf(await reaches(id, 'completed'))).toEqual(['added 1'])
     expect(keys).toEqual([`${id}/add#1`])
-    const entries = (await history(id)).map(({ entry }) => entry)
+    const entries = (await journal(id)).map(({ entry }) => entry)
     expect(
       entries.filter(({ kind }) => kind === 'step').map((entry) => 'name' in entry && entry.name),
     ).toEqual([...['table#1', 'create#1', 'add#1', 'read#1']])
@@ -61,7 +61,7 @@ describe.each(SQL)('over %s', (_, open) => {
   })
 
   test('rows of failed work are undone, and its error is recorded', async () => {
-    const { say, reaches, history } = await agent(open, async (run) => {
+    const { say, reaches, journal } = await agent(open, async (run) => {
       const table = await newTable(run)
       const fails = (client: Client): Promise<never> | undefined => {
         const fail = (): never => {
@@ -77,7 +77,7 @@ describe.each(SQL)('over %s', (_, open) => {
     expect(textsOf(await reaches(id, 'completed'))).toEqual(['RangeError: No 0'])
     const error = { name: 'RangeError', message: 'No' }
     const entry = { kind: 'step', name: 'add#1', attempts: 1, error }
-    expect((await history(id)).map((each) => each.entry)).toContainEqual(expect.objectContaining(entry))
+    expect((await journal(id)).map((each) => each.entry)).toContainEqual(expect.objectContaining(entry))
   })
 
   test('a statement that the database refuses fails the work, and later work succeeds', async () => {

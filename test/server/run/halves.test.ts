@@ -121,7 +121,7 @@ describe.each(MANAGERS)('over %s', (_name, open) => {
     await own.tasks.signal(id, 'sign', { [CUT]: CUT })
     const asked = await own.reaches(id, 'input-required')
     expect(JSON.stringify(asked)).not.toMatch(/\\ud[89a-f]/)
-    expect(JSON.stringify(await own.history(id))).not.toMatch(/\\ud[89a-f]/)
+    expect(JSON.stringify(await own.journal(id))).not.toMatch(/\\ud[89a-f]/)
     expect(asked.artifacts).toEqual([
       { artifactId: 'a', name: MENDED, metadata: { [MENDED]: MENDED }, parts: [{ data: [MENDED] }] },
       {

@@ -204,14 +204,14 @@ describe('a turn whose process dies', () => {
     await settle()
     a.store.fail()
     await pass(clock, async () => (await stateAt(b, id)) === 'failed')
-    const recorded = (await b.tasks.history(id)).find(({ entry }) => entry.kind === 'step')
+    const recorded = (await b.tasks.journal(id)).find(({ entry }) => entry.kind === 'step')
     const generation = recorded?.generation ?? 0
     expect(generation).toBeGreaterThan(0)
     expect(b.errors).toMatchObject([
       {
         error: {
-          code: 'HISTORY_MISMATCH',
-          message: `The history has "step old#1" at generation ${generation}, and execute() asked for "step new#1": use run.changed() where a deployed function changes`,
+          code: 'JOURNAL_MISMATCH',
+          message: `The journal has "step old#1" at generation ${generation}, and execute() asked for "step new#1": use run.changed() where a deployed function changes`,
           data: { taskId: id, generation, recorded: 'step old#1', asked: 'step new#1' },
         },
       },

@@ -49,7 +49,7 @@ describe.each(MANAGERS)('over %s', (_, open) => {
       [Object.create(null), { name: 'Error', message: 'an object' }],
       [Object.assign(new Error(), { message: { secret: 1 } }), { name: 'Error', message: '[object Object]' }],
     ]
-    const { say, reaches, tasks, handler, history, errors } = await agent(open, (run) => {
+    const { say, reaches, tasks, handler, journal, errors } = await agent(open, (run) => {
       throw thrown[Number(run.text)]?.[0]
     })
     const ids: string[] = []
@@ -58,7 +58,7 @@ describe.each(MANAGERS)('over %s', (_, open) => {
       ids.push(id)
       const task = await reaches(id, 'failed')
       expect(task.failure).toEqual({ reason: 'error', count: 1, error })
-      expect((await history(id)).map(({ entry }) => entry)).toMatchObject([
+      expect((await journal(id)).map(({ entry }) => entry)).toMatchObject([
         { kind: 'turn' },
         { kind: 'failure', reason: 'error', count: 1, error },
       ])

@@ -209,7 +209,7 @@ async function play({ execute, ends, result, before }: Wait, event: string, held
     await pass(clock, async () => (await resultOf(b, id)).length === result.length)
     expect(await resultOf(b, id)).toEqual(result)
   }
-  const labels = (await b.tasks.history(id)).flatMap(({ entry }) =>
+  const labels = (await b.tasks.journal(id)).flatMap(({ entry }) =>
     'name' in entry ? [`${entry.kind} ${entry.name}`] : [],
   )
   expect(labels).toEqual([...new Set(labels)])

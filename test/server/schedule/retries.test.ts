@@ -167,8 +167,8 @@ const [[, inMemory]] = MANAGERS as [(typeof MANAGERS)[number]]
 
 test.each([
   [
-    'HISTORY_MISMATCH',
-    new A2AError('HISTORY_MISMATCH', 'no', { taskId: '', generation: 1, recorded: '', asked: '' }),
+    'JOURNAL_MISMATCH',
+    new A2AError('JOURNAL_MISMATCH', 'no', { taskId: '', generation: 1, recorded: '', asked: '' }),
   ],
   ['INVALID_PARAMS', new A2AError('INVALID_PARAMS', 'no', { path: 'x', reason: 'is wrong' })],
 ])('%s is not tried again', async (_, error) => {

@@ -98,7 +98,7 @@ test('code that waits for a message without a step ends its wait in a replay', a
   )
   const { id } = await begin(a, 'go')
   await begin(b, 'stop', id)
-  await pass(clock, async () => (await b.tasks.history(id)).some(({ entry }) => entry.kind === 'step'))
+  await pass(clock, async () => (await b.tasks.journal(id)).some(({ entry }) => entry.kind === 'step'))
   a.store.fail()
   await pass(clock, async () => (await stateAt(b, id)) === 'completed')
   expect(await resultOf(b, id)).toEqual(['go,stop'])
@@ -119,7 +119,7 @@ test('artifacts that were written before a message was read are not doubled', as
 describe.each(MANAGERS)('over %s', (_, open) => {
   test('a fork sees the conversation as its history does', async () => {
     const views: string[] = []
-    const { say, reaches, tasks, history } = await agent(open, async (run) => {
+    const { say, reaches, tasks, journal } = await agent(open, async (run) => {
       views.push(said(run))
       const answer = textOf(await run.requireInput('Which?'))
       views.push(said(run))
@@ -130,7 +130,7 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     await reaches(id, 'input-required')
     await say('this', id)
     await reaches(id, 'completed')
-    expect((await history(id)).filter(({ entry }) => entry.kind === 'read')).toMatchObject([
+    expect((await journal(id)).filter(({ entry }) => entry.kind === 'read')).toMatchObject([
       { entry: { count: 3 } },
     ])
     const fork = await tasks.fork(id)

@@ -134,7 +134,7 @@ async function check(
     if (task?.state !== 'completed' || said !== 'You said yes') {
       faults.push(`${id}: ${task?.state} ${said} ${JSON.stringify(task?.message)}`)
     }
-    const done = (await tasks.history(id)).flatMap(({ entry }) => (entry.kind === 'step' ? [entry] : []))
+    const done = (await tasks.journal(id)).flatMap(({ entry }) => (entry.kind === 'step' ? [entry] : []))
     if (done.length !== STEPS) faults.push(`${id}: has ${done.length} steps`)
     for (const entry of done) {
       const ran = runs.get(`${id}/${entry.name}`) ?? []

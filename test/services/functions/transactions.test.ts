@@ -31,7 +31,7 @@ async function expectOnce(
   const states = new Map<string, string>()
   for (const { id, state } of all) {
     states.set(id, state)
-    for (const { entry } of await tasks.history(id)) {
+    for (const { entry } of await tasks.journal(id)) {
       if (entry.kind === 'step') steps.push(`${id}/${entry.name}`)
     }
   }

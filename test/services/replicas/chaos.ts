@@ -6,6 +6,7 @@ import { evolve, isInterrupted, isTerminal, type TaskEvent, type TaskSnapshot } 
 import { A2A_LIFECYCLE } from '../../../src/core/lifecycle.js'
 import { unfold } from '../../../src/durable/cache/checkpoint.js'
 import type { TaskStore } from '../../../src/durable/index.js'
+import { fromStored } from '../../../src/durable/stored-events.js'
 import { Client, hasEnded, RefusedError, type Reading } from './client.js'
 import type { Cluster } from './cluster.js'
 
@@ -174,7 +175,7 @@ export async function faultsOf(
   for (;;) {
     const page = await store.events({ id, createdAt }, log.length, 500)
     // Handlers have the protocol's own states.
-    log.push(...(page as readonly TaskEvent[]))
+    log.push(...(page.map(fromStored) as readonly TaskEvent[]))
     if (page.length < 500) break
   }
   const faults: string[] = []

@@ -43,7 +43,7 @@ export function Budget({ session, task, entries, now, deadline }: BudgetProps): 
           <${Used}
             name="History"
             used=${size}
-            limit=${limits?.maxHistoryBytes}
+            limit=${limits?.maxJournalBytes}
             text=${bytes(size)}
             format=${bytes}
           />`
@@ -89,7 +89,7 @@ function Used({ name, used, text, limit, format = (value) => value.toLocaleStrin
 function usedBy(entries: readonly Entry[]): { steps: number; size: number; attempts: number } {
   const used = { steps: 0, size: 0, attempts: 0 }
   for (const event of entries) {
-    if (event.type !== 'history') continue
+    if (event.type !== 'journal') continue
     const { entry } = event
     if (entry.kind === 'turn') Object.assign(used, { steps: 0, size: 0, attempts: 0 })
     if (entry.kind === 'signal') continue

@@ -29,7 +29,7 @@ interface Answer {
 
 export function Fork({ session, task, entries, isPast }: ForkProps): VNode | null {
   const [changed, setChanged] = useState<Readonly<Record<string, string>>>({})
-  if (!session.actions.includes('fork') || !entries.some(({ type }) => type === 'history')) return null
+  if (!session.actions.includes('fork') || !entries.some(({ type }) => type === 'journal')) return null
   const answers = answersIn(task, entries)
   const act = async (): Promise<void> => {
     const { taskId } = await api.fork(task.id, {
@@ -62,7 +62,7 @@ export function Fork({ session, task, entries, isPast }: ForkProps): VNode | nul
 function answersIn({ messages }: Snapshot, entries: readonly Entry[]): readonly Answer[] {
   const answers = new Map<string, Answer>()
   for (const event of entries) {
-    if (event.type !== 'history') continue
+    if (event.type !== 'journal') continue
     const { entry } = event
     if (entry.kind === 'turn') answers.clear()
     if (entry.kind !== 'answer') continue

@@ -28,8 +28,8 @@ function fullText(entry: Entry): string {
       return artifactText(entry.artifact)
     case 'message':
       return textOf(entry.message)
-    case 'history':
-      return historyText(entry.entry)
+    case 'journal':
+      return journalText(entry.entry)
     case 'snapshot':
     case 'resync':
       return entry.task.state
@@ -46,6 +46,6 @@ function artifactText(artifact: EntryOf<'artifact'>['artifact']): string {
   return `${artifact.name ?? ''} ${textOf(artifact) || JSON.stringify(artifact.parts?.[0] ?? {})}`
 }
 
-function historyText(entry: EntryOf<'history'>['entry']): string {
+function journalText(entry: EntryOf<'journal'>['entry']): string {
   return entry.kind === 'step' ? JSON.stringify(entry.error ?? entry.output ?? null) : ''
 }

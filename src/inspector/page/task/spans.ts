@@ -23,7 +23,7 @@ export interface Lane {
 /** The processes that have recorded in the history, each from its first entry under a lease to that of the next one. */
 export function replicaLanes(entries: readonly Entry[], end: number): readonly Lane[] {
   const named = entries.flatMap((entry) =>
-    entry.type === 'history' && entry.entry.by !== undefined
+    entry.type === 'journal' && entry.entry.by !== undefined
       ? [{ name: entry.entry.by, from: Date.parse(entry.timestamp) }]
       : [],
   )
@@ -38,15 +38,15 @@ export function replicaLanes(entries: readonly Entry[], end: number): readonly L
 
 /** The process that has recorded the last entry of these. */
 export function replicaOf(entries: readonly Entry[]): string | undefined {
-  const named = entries.findLast((entry) => entry.type === 'history' && entry.entry.by !== undefined)
-  return named?.type === 'history' ? named.entry.by : undefined
+  const named = entries.findLast((entry) => entry.type === 'journal' && entry.entry.by !== undefined)
+  return named?.type === 'journal' ? named.entry.by : undefined
 }
 
 /** The messages to other agents, each until its answer. */
 export function delegationLanes(entries: readonly Entry[], end: number): readonly Lane[] {
   const lanes = new Map<string, Lane>()
   for (const event of entries) {
-    if (event.type !== 'history') continue
+    if (event.type !== 'journal') continue
     const { entry, timestamp } = event
     const time = Date.parse(timestamp)
     if (entry.kind === 'delegate') {

@@ -6,7 +6,7 @@
  */
 import { html } from 'htm/preact'
 import type { VNode } from 'preact'
-import type { HistoryRecorded, StepError } from '../../../core/events.js'
+import type { JournalRecorded, StepError } from '../../../core/events.js'
 import { clockTime, duration, pretty } from '../format.js'
 import type { Entry } from './log.js'
 import { taskHref } from '../route.js'
@@ -22,7 +22,7 @@ interface StepsProps {
 }
 
 export function Steps({ taskId, entries, end, isOpen }: StepsProps): VNode | null {
-  const recorded = entries.filter((entry): entry is HistoryRecorded => entry.type === 'history')
+  const recorded = entries.filter((entry): entry is JournalRecorded => entry.type === 'journal')
   if (!recorded.some(({ entry }) => entry.kind !== 'turn' && entry.kind !== 'end')) return null
   const rows = rowsOf(recorded)
   const from = Math.min(...rows.map((row) => row.from))

@@ -161,7 +161,7 @@ export function describeEntry(entry: Entry): string {
       return entry.append ? 'artifact chunk' : 'artifact'
     case 'message':
       return `message of the ${entry.message.role}`
-    case 'history':
+    case 'journal':
       return 'name' in entry.entry ? `${entry.entry.kind} ${entry.entry.name}` : entry.entry.kind
     case 'snapshot':
     case 'resync':

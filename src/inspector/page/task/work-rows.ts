@@ -3,13 +3,13 @@
  *
  * @module
  */
-import type { HistoryEntry, HistoryRecorded, StepError } from '../../../core/events.js'
+import type { JournalEntry, JournalRecorded, StepError } from '../../../core/events.js'
 import { clockTime } from '../format.js'
 
 export interface WorkRow {
   /** The generation of its first entry. */
   readonly generation: number
-  readonly kind: HistoryEntry['kind']
+  readonly kind: JournalEntry['kind']
   readonly name: string
   /** When it began, in ms since 1970. */
   readonly from: number
@@ -24,7 +24,7 @@ export interface WorkRow {
 }
 
 /** What begins with the one entry, and ends with the other one of its name. */
-const ENDS: Partial<Record<HistoryEntry['kind'], readonly HistoryEntry['kind'][]>> = {
+const ENDS: Partial<Record<JournalEntry['kind'], readonly JournalEntry['kind'][]>> = {
   question: ['answer'],
   sleep: ['wake'],
   wait: ['received'],
@@ -33,7 +33,7 @@ const ENDS: Partial<Record<HistoryEntry['kind'], readonly HistoryEntry['kind'][]
 const CLOSING = new Set(Object.values(ENDS).flat())
 
 /** The rows of the history, in the order in which their work began. */
-export function rowsOf(recorded: readonly HistoryRecorded[]): readonly WorkRow[] {
+export function rowsOf(recorded: readonly JournalRecorded[]): readonly WorkRow[] {
   const rows: WorkRow[] = []
   const open = new Map<string, number>()
   for (const event of recorded) {
@@ -71,7 +71,7 @@ function withTurns(rows: readonly WorkRow[]): readonly WorkRow[] {
     .toReversed()
 }
 
-function rowOf({ entry, generation, timestamp }: HistoryRecorded): WorkRow {
+function rowOf({ entry, generation, timestamp }: JournalRecorded): WorkRow {
   const time = Date.parse(timestamp)
   const row = {
     generation,
@@ -87,17 +87,17 @@ function rowOf({ entry, generation, timestamp }: HistoryRecorded): WorkRow {
   return entry.kind === 'step' ? { ...row, to: time } : row
 }
 
-function closed(row: WorkRow, { entry, timestamp }: HistoryRecorded): WorkRow {
+function closed(row: WorkRow, { entry, timestamp }: JournalRecorded): WorkRow {
   return { ...row, to: Date.parse(timestamp), isOpen: false, by: row.by ?? entry.by, value: valueOf(entry) }
 }
 
-function errorOf(entry: HistoryEntry): StepError | undefined {
+function errorOf(entry: JournalEntry): StepError | undefined {
   return entry.kind === 'step' || entry.kind === 'attempt' || entry.kind === 'failure'
     ? entry.error
     : undefined
 }
 
-function noteOf(entry: HistoryEntry): string {
+function noteOf(entry: JournalEntry): string {
   switch (entry.kind) {
     case 'step': {
       const attempts = entry.attempts > 1 ? `${entry.attempts} attempts` : ''
@@ -118,7 +118,7 @@ function noteOf(entry: HistoryEntry): string {
   }
 }
 
-function valueOf(entry: HistoryEntry): unknown {
+function valueOf(entry: JournalEntry): unknown {
   switch (entry.kind) {
     case 'step':
       return entry.output

@@ -14,10 +14,10 @@ export type MadeKind = 'artifact' | 'message'
 interface Host {
   /** Creates the task first where there is none. */
   readonly taskId: () => string
-  /** The entry with which the history begins, in a turn that continues. */
+  /** The entry with which the journal begins, in a turn that continues. */
   readonly begun: () => TurnEntry | undefined
   /** Whether the turn may have recorded something. */
-  readonly hasHistory: () => boolean
+  readonly hasJournal: () => boolean
   /** Whether an artifact with this id is not there yet. */
   readonly isFree: (artifactId: string) => boolean
 }
@@ -45,7 +45,7 @@ export class TurnIds<P extends Principal> {
   /** @param scope - The attempt of a step whose work makes the id; `undefined` for other code. */
   next(kind: MadeKind, scope: StepScope | undefined): string {
     const { tasks, settings } = this.#context
-    if (tasks.recordHistory === undefined) return settings.generateId()
+    if (tasks.recordJournal === undefined) return settings.generateId()
     if (scope !== undefined) return this.#derived(scope.count(kind), kind, scope.label)
     for (;;) {
       const count = this.#counts[kind]++
@@ -61,15 +61,15 @@ export class TurnIds<P extends Principal> {
     return this.#isOnlyAttempt ? this.#context.settings.generateId() : this.#derived(0, 'question', name)
   }
 
-  /** Whether the task is in memory and has no history. Most turns are so: their ids are not derived, which takes time. */
+  /** Whether the task is in memory and has no journal. Most turns are so: their ids are not derived, which takes time. */
   get #isPlain(): boolean {
-    return this.#context.tasks.finish === undefined && !this.#host.hasHistory()
+    return this.#context.tasks.finish === undefined && !this.#host.hasJournal()
   }
 
   /** Whether no attempt of the turn comes before or after this one. */
   get #isOnlyAttempt(): boolean {
     const { tasks, settings, earlier } = this.#context
-    if (tasks.recordHistory === undefined) return true
+    if (tasks.recordJournal === undefined) return true
     return tasks.finish === undefined && settings.retry === undefined && earlier === undefined
   }
 

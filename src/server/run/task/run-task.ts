@@ -7,7 +7,7 @@ import { onAbort } from '../../../runtime/abort.js'
 import { stepsTo } from '../../../core/advance.js'
 import { terminal } from '../../../core/decide.js'
 import { A2AError, endError } from '../../../core/errors.js'
-import type { HistoryEntry } from '../../../core/events.js'
+import type { JournalEntry } from '../../../core/events.js'
 import { isTerminal, type Lifecycle, type TaskState } from '../../../core/lifecycle.js'
 import type { MessageInput, TaskUpdate } from '../../../core/params.js'
 import type { TaskSnapshot } from '../../../core/task.js'
@@ -112,13 +112,13 @@ export class RunTask {
   /**
    * Enters the states of `path` in order. `message` replaces the status message; without it, the status message is removed.
    *
-   * @param entries - Entries of the history. They are recorded in one change with the last state and with `message`, which
+   * @param entries - Entries of the journal. They are recorded in one change with the last state and with `message`, which
    *   joins the conversation then.
    */
   enter(
     path: readonly TaskState[],
     message: MessageInput | undefined,
-    entries: readonly HistoryEntry[] = [],
+    entries: readonly JournalEntry[] = [],
   ): void {
     for (const state of path.slice(0, -1)) {
       this.#tasks.patchTask(this.id, { state, ...this.#clearStatusMessage() })
@@ -131,7 +131,7 @@ export class RunTask {
     const update: TaskUpdate = { ...(state !== undefined && { state }), ...shown }
     const isEmpty = Object.keys(update).length === 0
     if (entries.length > 0) {
-      this.#tasks.recordHistory?.(this.id, entries, { message, update: isEmpty ? undefined : update })
+      this.#tasks.recordJournal?.(this.id, entries, { message, update: isEmpty ? undefined : update })
     } else if (!isEmpty) this.#tasks.patchTask(this.id, update)
   }
 

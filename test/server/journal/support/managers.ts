@@ -1,5 +1,5 @@
 /** Managers of every kind, and an agent over one of them. */
-import { TaskManager, type HistoryRecorded, type Task } from 'a2a-tasks'
+import { TaskManager, type JournalRecorded, type Task } from 'a2a-tasks'
 import { DurableTaskManager, memoryStore } from 'a2a-tasks/durable'
 import {
   createRequestHandler,
@@ -60,7 +60,7 @@ export interface Agent {
   /** The task, once it is in this state; time passes until then. */
   readonly reaches: (id: string, state: string) => Promise<Task>
   readonly kinds: (id: string) => Promise<string[]>
-  readonly history: (id: string) => Promise<HistoryRecorded[]>
+  readonly journal: (id: string) => Promise<JournalRecorded[]>
 }
 
 type Options = Partial<Omit<RequestHandlerOptions, 'tasks' | 'execute' | 'clock'>>
@@ -82,9 +82,9 @@ export async function agent(open: Open, execute: Execute, options: Options = {})
     await closed
     await tasks.destroy()
   })
-  const history = async (id: string): Promise<HistoryRecorded[]> => await tasks.history(id)
+  const journal = async (id: string): Promise<JournalRecorded[]> => await tasks.journal(id)
   return {
-    ...{ tasks, clock, handler, errors, history },
+    ...{ tasks, clock, handler, errors, journal },
     async say(text, taskId) {
       const message = user(text, taskId === undefined ? {} : { taskId })
       const params = { message, configuration: { returnImmediately: true } }
@@ -99,7 +99,7 @@ export async function agent(open: Open, execute: Execute, options: Options = {})
       }
       throw new Error(`The task is ${(await tasks.getTask(id))?.state}: ${String(errors.at(-1)?.error)}`)
     },
-    kinds: async (id) => (await history(id)).map(({ entry }) => entry.kind),
+    kinds: async (id) => (await journal(id)).map(({ entry }) => entry.kind),
   }
 }
 

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import type { TaskEvent, TaskSnapshot } from 'a2a-tasks'
-import type { Commit, Creation, StoredTask, TaskKey, TaskStore } from 'a2a-tasks/durable'
+import type { TaskSnapshot } from 'a2a-tasks'
+import type { Commit, Creation, StoredTask, TaskKey, TaskStore, StoredEvent } from 'a2a-tasks/durable'
 
 /** Of a commit of several events, each says which it is. */
 export interface Entry {
@@ -29,7 +29,7 @@ export function snapshot(
 }
 
 export function creationOf(id: string): Creation {
-  const created: TaskEvent = {
+  const created: StoredEvent = {
     ...{ type: 'created', taskId: id, generation: 1, timestamp: TIME, state: 'working' },
     ...{ contextId: 'context', skill: 'write', input: null, metadata: {} },
   }
@@ -42,7 +42,7 @@ export function creationOf(id: string): Creation {
 /** Of one to three events, every seventh with a checkpoint. */
 export function commitOf(key: TaskKey, generation: number, writer: string, commit: number): Commit {
   const size = 1 + (commit % 3)
-  const events = Array.from({ length: size }, (_, index): TaskEvent => {
+  const events = Array.from({ length: size }, (_, index): StoredEvent => {
     const output = { writer, commit, index, last: index === size - 1 }
     return {
       ...{ type: 'output', taskId: key.id, generation: generation + 1 + index, timestamp: TIME },
@@ -75,7 +75,7 @@ function generationsOf({ checkpoint, events }: StoredTask): number[] {
   return [...range(1, checkpoint.generation), ...events.map(generationOf)]
 }
 
-function generationOf({ generation }: TaskEvent<string>): number {
+function generationOf({ generation }: StoredEvent): number {
   return generation
 }
 

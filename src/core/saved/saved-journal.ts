@@ -4,7 +4,7 @@
  * @module
  */
 import { invalidParams } from '../errors.js'
-import type { HistoryEntry, HistoryRecorded } from '../events.js'
+import type { JournalEntry, JournalRecorded } from '../events.js'
 import { freezeDeep } from '../json.js'
 import type { JsonObject, JsonValue } from '../json-types.js'
 import type { TaskRecord } from '../task-record.js'
@@ -19,10 +19,10 @@ import {
   readElements,
 } from '../validate.js'
 
-/** The saved history of the work on a task. */
-export interface SavedHistory {
-  /** The entries of the task's history. Absent where there are none. */
-  readonly recorded?: readonly HistoryRecorded[]
+/** The saved journal of the work on a task. */
+export interface SavedJournal {
+  /** The entries of the task's journal. Absent where there are none. */
+  readonly recorded?: readonly JournalRecorded[]
   /**
    * Artifacts that an unfinished turn has written since its latest entry, as they were at that entry. Absent if there are
    * none.
@@ -36,32 +36,32 @@ export interface SavedHistory {
   readonly redriven?: string
 }
 
-/** The task with its history. */
-export function toSaved<S extends string>(record: TaskRecord<S>): TaskSnapshot<S> & SavedHistory {
-  const { history, rewritten, redriven } = record
+/** The task with its journal. */
+export function toSaved<S extends string>(record: TaskRecord<S>): TaskSnapshot<S> & SavedJournal {
+  const { journal, rewritten, redriven } = record
   const task = record.snapshot()
-  if (history.length === 0 && redriven === undefined) return task
+  if (journal.length === 0 && redriven === undefined) return task
   const written = [...rewritten].map(([artifactId, before]) => ({ artifactId, before }))
   return freezeDeep({
     ...task,
-    ...(history.length > 0 && { recorded: [...history] }),
+    ...(journal.length > 0 && { recorded: [...journal] }),
     ...(written.length > 0 && { rewritten: written }),
     ...(redriven !== undefined && { redriven }),
   })
 }
 
-export interface ReadHistory {
-  readonly recorded: readonly HistoryRecorded[]
+export interface ReadJournal {
+  readonly recorded: readonly JournalRecorded[]
   readonly rewritten: ReadonlyMap<string, DeepReadonly<Artifact> | null>
   /** The generation at which the open turn begins; `undefined` where there is none. */
   readonly turn: number | undefined
   readonly redriven: string | undefined
 }
 
-/** @throws {A2AError} `INVALID_PARAMS` with the path of what is not an entry of a history. */
-export function readHistory(json: JsonObject, root: string, taskId: string, generation: number): ReadHistory {
+/** @throws {A2AError} `INVALID_PARAMS` with the path of what is not an entry of a journal. */
+export function readJournal(json: JsonObject, root: string, taskId: string, generation: number): ReadJournal {
   let last = 0
-  const recorded = readElements(json, 'recorded', root).map((each, index): HistoryRecorded => {
+  const recorded = readElements(json, 'recorded', root).map((each, index): JournalRecorded => {
     const path = `${root}.recorded[${index}]`
     const event = requireObject(each, path)
     const at = readGeneration(event['generation'], `${path}.generation`) ?? 0
@@ -70,7 +70,7 @@ export function readHistory(json: JsonObject, root: string, taskId: string, gene
     last = at
     const timestamp = new Date(readTimestamp(event['timestamp'], `${path}.timestamp`)).toISOString()
     return {
-      type: 'history',
+      type: 'journal',
       taskId,
       generation: at,
       timestamp,
@@ -84,7 +84,7 @@ export function readHistory(json: JsonObject, root: string, taskId: string, gene
     return [readName(artifactId, `${path}.artifactId`), artifact] as const
   })
   const turn = readGeneration(json['turn'], `${root}.turn`)
-  // A task of an older version has no history: its turn is lost.
+  // A task of an older version has no journal: its turn is lost.
   const isOpen = recorded.some((event) => event.generation === turn && event.entry.kind === 'turn')
   const { redriven: id } = json
   const redriven = id === undefined ? undefined : readName(id, `${root}.redriven`)
@@ -92,7 +92,7 @@ export function readHistory(json: JsonObject, root: string, taskId: string, gene
 }
 
 /** The properties of each kind of entry that code relies on. Values are any JSON. */
-const ENTRIES: Readonly<Record<HistoryEntry['kind'], readonly (readonly [key: string, type: string])[]>> = {
+const ENTRIES: Readonly<Record<JournalEntry['kind'], readonly (readonly [key: string, type: string])[]>> = {
   turn: [['messageId', 'string']],
   step: [
     ['name', 'string'],
@@ -137,18 +137,18 @@ const ENTRIES: Readonly<Record<HistoryEntry['kind'], readonly (readonly [key: st
   end: [],
 }
 
-function readEntry(value: JsonValue | undefined, path: string): HistoryEntry {
+function readEntry(value: JsonValue | undefined, path: string): JournalEntry {
   const entry = requireObject(value, path)
   const { kind } = entry
   if (typeof kind !== 'string' || !Object.hasOwn(ENTRIES, kind))
-    throw invalidParams(`${path}.kind`, 'must be the kind of an entry of a history')
+    throw invalidParams(`${path}.kind`, 'must be the kind of an entry of a journal')
   // The line before checks that it is a key.
-  for (const [key, type] of ENTRIES[kind as HistoryEntry['kind']]) {
+  for (const [key, type] of ENTRIES[kind as JournalEntry['kind']]) {
     if (typeof entry[key] !== type) throw invalidParams(`${path}.${key}`, `must be of type ${type}`)
   }
   if (entry['continued'] !== undefined) checkContinued(entry['continued'], `${path}.continued`)
   // The kind and what belongs to it were checked.
-  return entry as unknown as HistoryEntry
+  return entry as unknown as JournalEntry
 }
 
 function checkContinued(value: JsonValue, path: string): void {

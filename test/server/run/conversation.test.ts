@@ -66,7 +66,7 @@ describe.each(MANAGERS)('over %s', (_name, open) => {
   test('it has the messages and artifacts, oldest first', async () => {
     const pages: ConversationPage[] = []
     const { say } = await conversation(open, async (run) => {
-      pages.push(await run.history())
+      pages.push(await run.conversation())
       run.artifact({ name: 'Notes', parts: [{ data: { of: run.text } }] })
       return `${run.text}, too`
     })
@@ -133,7 +133,7 @@ describe.each(MANAGERS)('over %s', (_name, open) => {
   test('it has nothing of other owners, tenants and contexts', async () => {
     const seen: string[][] = []
     const { say } = await conversation(open, async (run) => {
-      seen.push(texts(await run.history()))
+      seen.push(texts(await run.conversation()))
     })
     await say('a secret', { user: 'bob' })
     await say('of a tenant', { tenant: 'acme' })
@@ -152,7 +152,7 @@ describe.each(MANAGERS)('over %s', (_name, open) => {
         void run.requireInput('Which?')
         return
       }
-      seen.push(texts(await run.history()))
+      seen.push(texts(await run.conversation()))
       return
     })
     await say('Draw')
@@ -165,7 +165,7 @@ async function pagesOf(run: Run, limit: number): Promise<ConversationPage[]> {
   const pages: ConversationPage[] = []
   let before: string | undefined
   do {
-    const page = await run.history({ limit, before })
+    const page = await run.conversation({ limit, before })
     pages.push(page)
     before = page.before
   } while (before !== undefined)
@@ -182,13 +182,13 @@ test('a task does not see those that were created after it', async () => {
   })
   await say('first')
   await say('second')
-  expect(await first?.history()).toEqual({ entries: [] })
+  expect(await first?.conversation()).toEqual({ entries: [] })
 })
 
 test('clients without a principal share the contexts that they know', async () => {
   const seen: string[][] = []
   const execute: Execute = async (run) => {
-    seen.push(texts(await run.history()))
+    seen.push(texts(await run.conversation()))
   }
   const { say } = await conversation(inMemory, execute, true)
   await say('one')
@@ -216,13 +216,13 @@ test('a page is limited in size, and a larger entry is its own page', async () =
 test.each<[object, string]>([
   [{ limit: 0 }, '"limit" must be an integer from 1 to 1000, got 0'],
   [{ limit: '3' }, '"limit" must be an integer from 1 to 1000, got "3"'],
-  [{ max: 3 }, 'Unknown option "max" of run.history; known are limit, before'],
-  [{ before: 'page 2' }, 'before must be the "before" of a page that run.history() returned'],
-  [{ before: 'e30' }, 'before must be the "before" of a page that run.history() returned'],
+  [{ max: 3 }, 'Unknown option "max" of run.conversation; known are limit, before'],
+  [{ before: 'page 2' }, 'before must be the "before" of a page that run.conversation() returned'],
+  [{ before: 'e30' }, 'before must be the "before" of a page that run.conversation() returned'],
 ])('refuses %j', async (options, message) => {
   let error: unknown
   const { say } = await conversation(inMemory, async (run) => {
-    error = await run.history(options).catch((caught: unknown) => caught)
+    error = await run.conversation(options).catch((caught: unknown) => caught)
   })
   await say('Go')
   expect(error).toBeInstanceOf(Error)

@@ -4,13 +4,13 @@
  * @module
  */
 import { A2AError, invalidParams } from '../core/errors.js'
-import type { HistoryRecorded, TaskEvent, TaskStreamEvent } from '../core/events.js'
+import type { JournalRecorded, TaskEvent, TaskStreamEvent } from '../core/events.js'
 import type { JsonObject } from '../core/json-types.js'
 import { undoneArtifacts } from '../core/history/undone-artifacts.js'
 import { isTerminal } from '../core/lifecycle.js'
 import { toRecords, type SavedTask } from '../core/restore.js'
-import { entriesOf, logAfter, type HeldLog } from '../core/saved/restored-history.js'
-import type { SavedHistory } from '../core/saved/saved-history.js'
+import { entriesOf, logAfter, type HeldLog } from '../core/saved/restored-journal.js'
+import type { SavedJournal } from '../core/saved/saved-journal.js'
 import type { TaskRecord } from '../core/task-record.js'
 import { keyOf, type Artifact, type DeepReadonly, type TaskSnapshot } from '../core/task.js'
 import { RESTORED } from '../runtime/document-kinds.js'
@@ -21,16 +21,17 @@ import type { DurableContext } from './context.js'
 import { madeClaim, redrivenAs } from './forks.js'
 import { NO_NOTE, PARKED, toStoredNote } from './leases/lease-note.js'
 import { documentsOf } from './store-client.js'
+import { toStored } from './stored-events.js'
 
 /** A task that {@link restoreTasks} accepts. */
-export type Saved<S extends string> = TaskSnapshot<S> & SavedHistory
+export type Saved<S extends string> = TaskSnapshot<S> & SavedJournal
 
-/** The entries of the task's history after a generation, oldest first, frozen. */
-export async function historyOf<S extends string>(
+/** The entries of the task's journal after a generation, oldest first, frozen. */
+export async function journalOf<S extends string>(
   context: DurableContext<S>,
   taskId: string,
   after = 0,
-): Promise<HistoryRecorded[]> {
+): Promise<JournalRecorded[]> {
   return entriesOf(await readLog(context, taskId, after)).filter(({ generation }) => generation > after)
 }
 
@@ -46,17 +47,17 @@ function readLog<S extends string>(
   return logAfter(read, generation, documentsOf(settings.store, storeClient))
 }
 
-/** All tasks, oldest first, frozen: those whose turn is not over, and dead letters, with their histories. */
+/** All tasks, oldest first, frozen: those whose turn is not over, and dead letters, with their journals. */
 export async function savedTasks<S extends string>(context: DurableContext<S>): Promise<Saved<S>[]> {
   const saved: Saved<S>[] = []
   for (const task of await context.listing.all({}, 'snapshot')) {
     const isOver = task.turn === undefined && task.failure === undefined
-    saved.push(isOver ? task : await withHistory(context, task))
+    saved.push(isOver ? task : await withJournal(context, task))
   }
   return saved
 }
 
-async function withHistory<S extends string>(
+async function withJournal<S extends string>(
   context: DurableContext<S>,
   task: TaskSnapshot<S>,
 ): Promise<Saved<S>> {
@@ -118,7 +119,7 @@ async function restore<S extends string>(
 ): Promise<boolean> {
   const { storeClient, settings } = context
   const { store, lifecycle } = settings
-  const { history: recorded, redriven } = record
+  const { journal: recorded, redriven } = record
   const { turn, state, generation } = record.task
   const isOpen = turn !== undefined && !isTerminal(state, lifecycle)
   const task = isOpen ? { ...record.task, artifacts: artifactsAtEntry(record) } : record.task
@@ -133,7 +134,7 @@ async function restore<S extends string>(
     // All of it is JSON.
     documents.putDocument({ key, kind, id, value: value as JsonObject }, 0)
   if (recorded.length > 0 || artifacts.length > 0)
-    await put(RESTORED, RESTORED, { generation, recorded, artifacts })
+    await put(RESTORED, RESTORED, { generation, recorded: toStored(recorded), artifacts })
   if (redriven !== undefined) await put(...madeClaim(redriven))
   if (!isOpen) return true
   const [head] = await storeClient.callForUser('heads', () => store.heads([key.id]))
@@ -146,15 +147,22 @@ async function restore<S extends string>(
 }
 
 /**
- * An id made of the content of a saved task and its history. The times of changes do not count: those that are later than the
+ * An id made of the content of a saved task and its journal. The times of changes do not count: those that are later than the
  * clock of this process were set to its time.
  */
 function contentId<S extends string>(
   task: TaskSnapshot<S>,
-  { task: { artifacts }, history, redriven }: TaskRecord<S>,
+  { task: { artifacts }, journal, redriven }: TaskRecord<S>,
 ): string {
   const states = task.history.map(({ state }) => state)
-  const content = { ...task, updatedAt: '', history: states, all: artifacts, recorded: history, redriven }
+  const content = {
+    ...task,
+    updatedAt: '',
+    history: states,
+    all: artifacts,
+    recorded: toStored(journal),
+    redriven,
+  }
   const sorted = (_: string, value: unknown): unknown =>
     typeof value === 'object' && value !== null && !Array.isArray(value)
       ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)))
@@ -162,7 +170,7 @@ function contentId<S extends string>(
   return `restore ${hashOf(JSON.stringify(content, sorted))}`
 }
 
-/** The artifacts as they were at the latest entry of the history: the turn shows again what came after it. */
+/** The artifacts as they were at the latest entry of the journal: the turn shows again what came after it. */
 function artifactsAtEntry<S extends string>({ task, rewritten }: TaskRecord<S>): DeepReadonly<Artifact>[] {
   const kept: DeepReadonly<Artifact>[] = []
   for (const artifact of task.artifacts) {

@@ -1,31 +1,31 @@
 /**
- * The size of the history of one turn, and its limits.
+ * The size of the journal of one turn, and its limits.
  *
  * @module
  */
 import { A2AError } from '../../core/errors.js'
-import type { HistoryEntry } from '../../core/events.js'
+import type { JournalEntry } from '../../core/events.js'
 import { jsonSize } from '../../core/json.js'
 
-export interface HistoryLimits {
+export interface JournalLimits {
   readonly maxSteps: number
-  readonly maxHistoryBytes: number
+  readonly maxJournalBytes: number
 }
 
 /** Entries that end what is under way. */
-const ENDS: readonly HistoryEntry['kind'][] = ['step', 'wake', 'received', 'answer', 'handle', 'delegated']
+const ENDS: readonly JournalEntry['kind'][] = ['step', 'wake', 'received', 'answer', 'handle', 'delegated']
 
-export class HistorySize {
-  readonly #limits: HistoryLimits
+export class JournalSize {
+  readonly #limits: JournalLimits
   #steps = 0
   #bytes = 0
-  /** A step was refused: nothing else may begin, since a replay calls the step again where the history ends. */
+  /** A step was refused: nothing else may begin, since a replay calls the step again where the journal ends. */
   #full: A2AError<'LIMIT_EXCEEDED'> | undefined
   /** An entry was refused: nothing after it may have one, since a replay could not pass it. */
   #exceeded: A2AError<'LIMIT_EXCEEDED'> | undefined
 
-  /** @param entries - The history so far. */
-  constructor(limits: HistoryLimits, entries: readonly HistoryEntry[]) {
+  /** @param entries - The journal so far. */
+  constructor(limits: JournalLimits, entries: readonly JournalEntry[]) {
     this.#limits = limits
     for (const entry of entries) {
       if (entry.kind === 'step') this.#steps += 1
@@ -47,18 +47,18 @@ export class HistorySize {
     this.#steps += 1
   }
 
-  /** @throws {A2AError} `LIMIT_EXCEEDED` when the history can have no such entry. */
-  requireRoom(entry: HistoryEntry): void {
-    const { maxHistoryBytes } = this.#limits
+  /** @throws {A2AError} `LIMIT_EXCEEDED` when the journal can have no such entry. */
+  requireRoom(entry: JournalEntry): void {
+    const { maxJournalBytes } = this.#limits
     const actual = this.#bytes + jsonSize(entry)
-    if (actual > maxHistoryBytes)
-      this.#exceeded ??= tooLong('Bytes of the history', 'maxHistoryBytes', maxHistoryBytes, actual)
+    if (actual > maxJournalBytes)
+      this.#exceeded ??= tooLong('Bytes of the journal', 'maxJournalBytes', maxJournalBytes, actual)
     const refusal = this.#exceeded ?? (ENDS.includes(entry.kind) ? undefined : this.#full)
     if (refusal !== undefined) throw refusal
   }
 
   /** Counts the bytes of an entry that is recorded. */
-  count(entry: HistoryEntry): void {
+  count(entry: JournalEntry): void {
     this.#bytes += jsonSize(entry)
   }
 }

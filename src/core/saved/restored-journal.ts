@@ -1,18 +1,18 @@
 /**
- * The document beside a restored task in a store, whose log begins later than its history.
+ * The document beside a restored task in a store, whose log begins later than its journal.
  *
  * @module
  */
-import type { HistoryRecorded, TaskEvent, TaskStreamEvent } from '../events.js'
+import type { JournalRecorded, TaskEvent, TaskStreamEvent } from '../events.js'
 import { freezeDeep } from '../json.js'
 import type { MaybePromise, TaskDocuments } from '../managers.js'
 import { RESTORED } from '../../runtime/document-kinds.js'
 import { keyOf, type Artifact, type DeepReadonly } from '../task.js'
 
-export interface RestoredHistory {
+export interface RestoredJournal {
   /** That of the task when it was restored: its log begins after it. */
   readonly generation: number
-  readonly recorded: readonly HistoryRecorded[]
+  readonly recorded: readonly JournalRecorded[]
   /** Those of the task at that generation. */
   readonly artifacts: readonly DeepReadonly<Artifact>[]
 }
@@ -21,7 +21,7 @@ export interface RestoredHistory {
 export interface HeldLog<S extends string> {
   readonly events: readonly TaskEvent<S>[]
   /** What came before the events; `undefined` where they follow the generation that was asked for, or are not held. */
-  readonly restored: RestoredHistory | undefined
+  readonly restored: RestoredJournal | undefined
 }
 
 /**
@@ -42,7 +42,7 @@ export async function logAfter<S extends string>(
   const [document] = (await documents?.documents(keyOf(first.task), RESTORED)) ?? []
   if (document === undefined) return { events: [], restored: undefined }
   // `restore` of the manager wrote it.
-  const restored = freezeDeep(document.value) as unknown as RestoredHistory
+  const restored = freezeDeep(document.value) as unknown as RestoredJournal
   return { events: eventsAmong(await read(restored.generation)), restored }
 }
 
@@ -50,7 +50,7 @@ function eventsAmong<S extends string>(entries: readonly TaskStreamEvent<S>[]): 
   return entries.filter((entry) => entry.type !== 'snapshot' && entry.type !== 'resync')
 }
 
-/** The entries of the history in a log, oldest first. */
-export function entriesOf<S extends string>({ events, restored }: HeldLog<S>): HistoryRecorded[] {
-  return [...(restored?.recorded ?? []), ...events.filter((event) => event.type === 'history')]
+/** The entries of the journal in a log, oldest first. */
+export function entriesOf<S extends string>({ events, restored }: HeldLog<S>): JournalRecorded[] {
+  return [...(restored?.recorded ?? []), ...events.filter((event) => event.type === 'journal')]
 }
