@@ -1,17 +1,7 @@
 import type { TaskManager } from 'a2a-tasks'
 import { describe, expect, test } from 'vitest'
 import { walk } from '../../support/manager.js'
-import {
-  agent,
-  as,
-  authenticate,
-  BINDINGS,
-  call,
-  refused,
-  stateName,
-  taskOf,
-  user,
-} from './support/agent.js'
+import { agent, as, authenticate, BINDINGS, call, refused, stateName, taskOf, user } from './support/agent.js'
 import type { TestAgent, TestAgentOptions } from './support/agent.js'
 
 const idle = (options?: TestAgentOptions): TestAgent => agent(() => 'done', options)
