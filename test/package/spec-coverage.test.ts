@@ -3,7 +3,7 @@
  * is none.
  */
 import { describe, expect, test } from 'vitest'
-import { ALL_CHECKS } from '../../src/conformance/suite.mjs'
+import { ALL_CHECKS } from '../../src/conformance/suite.js'
 import { FILES, read } from '../support/repository.js'
 
 interface Row {
