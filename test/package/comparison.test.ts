@@ -277,8 +277,11 @@ test('Requests a second over HTTP', () => {
   expect(row).toContain(`| ${theirs} /s`)
 })
 
-test.each(['client', 'server'] as const)('Size of the %s, minified and gzipped', async (part) => {
-  const row = ROWS.get(`Size of the ${part}, minified and gzipped`)
+test.each([
+  ['Client', 'client'],
+  ['Server', 'server'],
+] as const)('%s, gzipped', async (name, part) => {
+  const row = ROWS.get(`${name}, gzipped`)
   expect(row).toEqual({ ours: `${SIZES[part].kB} kB`, theirs: `${OFFICIAL_SIZES[part].kB} kB` })
   expect(Math.round(await kBOf(OFFICIAL_SIZES[part].code))).toBe(OFFICIAL_SIZES[part].kB)
 })

@@ -4,7 +4,8 @@ import type { Check } from '../kit/check.js'
 import { ask, type Request } from '../kit/http.js'
 import { describeAnswer, ensure, ensureEqual } from '../kit/mismatch.js'
 import { expectError, expectResult, reasonOf, resultOf } from '../kit/answers.js'
-import type { Called, Target } from '../kit/targets.js'
+import type { Called } from '../kit/answers.js'
+import type { Target } from '../kit/targets.js'
 import { plainTask, sentTask } from '../kit/tasks.js'
 
 const only = { binding: 'HTTP+JSON', version: '1.0' }

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { ensure, ensureEqual } from '../kit/mismatch.js'
 import { expectError } from '../kit/answers.js'
 import { expectState, isTerminal, plainTask, sentMessage, sentTask } from '../kit/tasks.js'
-import type { Params, SentMessage } from '../kit/targets.js'
+import type { Params, SentMessage } from '../kit/params.js'
 
 const SEND = { '1.0': '§3.1.1', 0.3: '§7.1' }
 const UNKNOWN = 'there-is-no-such-task'

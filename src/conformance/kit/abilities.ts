@@ -4,23 +4,12 @@
  */
 
 import { Mismatch } from './mismatch.js'
-import type { Called, Target } from './targets.js'
+import type { Called } from './answers.js'
+import type { Target } from './targets.js'
 import { isTerminal, plainTask, sentMessage, sentTask, updatesOf, type Update } from './tasks.js'
 import type { WireCard } from './wire.js'
 
 type Probe = (target: Target, card: WireCard) => Promise<boolean>
-
-/** The end of a check that needs what the agent does not do. */
-export class Skipped extends Error {
-  constructor(ability: string) {
-    super(REASONS[ability] ?? `the agent does not do what "${ability}" says`)
-  }
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  text: 'the agent does not repeat the text of "echo"',
-  chunks: 'the agent does not send the artifact of "stream" in chunks',
-}
 
 /**
  * The abilities that the agent shows to lack by answers that are right in themselves. An answer that breaks the protocol

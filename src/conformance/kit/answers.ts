@@ -1,14 +1,23 @@
 /** Results and errors in the answers of each binding and version, in one form. */
 
-import type { Answer } from './http.js'
+import type { Answer, StreamAnswer } from './http.js'
 import { describeAnswer, ensure } from './mismatch.js'
-import type { Called, Target } from './targets.js'
 import type { WireBody, WireError, WireErrorInfo } from './wire.js'
 
 /** What an operation says: its result, or its error. */
 export interface Outcome {
   readonly result?: WireBody | null | undefined
   readonly error?: WireError | null | undefined
+}
+
+/** An answer, and what the operation says in it. */
+export type Called = Answer & Outcome
+export type CalledStream = StreamAnswer & Outcome
+
+/** The binding and the version of an interface. */
+interface Spoken {
+  readonly isJsonRpc: boolean
+  readonly isModern: boolean
 }
 
 interface KnownError {
@@ -42,7 +51,7 @@ export type ErrorName = keyof typeof ERRORS
 const HAS_REASON = (name: ErrorName): boolean => ERRORS[name].code > -32600
 
 /** `result` or `error` of an answer. */
-export function resultOf({ isJsonRpc }: Target, { status, json }: Answer): Outcome {
+export function resultOf({ isJsonRpc }: Pick<Spoken, 'isJsonRpc'>, { status, json }: Answer): Outcome {
   if (isJsonRpc) return { result: json?.result, error: json?.error }
   if (status >= 200 && status < 300) return { result: json }
   return { error: json?.error ?? json }
@@ -57,7 +66,7 @@ export function expectResult(answer: Called, expected = 'a result'): WireBody {
 }
 
 /** Requires one of the errors `names`, in the form of the binding. */
-export function expectError(target: Target, answer: Called, ...names: readonly ErrorName[]): WireError {
+export function expectError(target: Spoken, answer: Called, ...names: readonly ErrorName[]): WireError {
   const { error } = answer
   ensure(
     answer,

@@ -3,7 +3,7 @@
  * SDKs send over HTTP+JSON.
  */
 
-import type { Configuration, Params, SentMessage } from './targets.js'
+import type { Configuration, Params, SentMessage } from './params.js'
 
 const ROLES: Readonly<Record<string, string>> = { ROLE_USER: 'user', ROLE_AGENT: 'agent' }
 

@@ -1,6 +1,6 @@
 /** The routes of the HTTP+JSON binding (1.0 §11.3; 0.3 §3.5.6). */
 
-import type { Params } from './targets.js'
+import type { Params } from './params.js'
 
 type Route = readonly [method: string, path: (params: Params) => string, inPath?: readonly string[]]
 

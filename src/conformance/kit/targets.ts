@@ -5,39 +5,14 @@
 
 import { randomUUID } from 'node:crypto'
 import type { AgentInterface } from './card.js'
-import { ask, askForStream, type Answer, type Request, type StreamAnswer } from './http.js'
-import { resultOf, type Outcome } from './answers.js'
+import { ask, askForStream, type Request } from './http.js'
+import { resultOf, type Called, type CalledStream } from './answers.js'
 import { toLegacyParams, toProtoParams } from './legacy.js'
 import { routeOf, type Operation } from './routes.js'
-import { Skipped } from './abilities.js'
-
-/** A message of A2A 1.0, or one that is wrong. */
-export interface SentMessage {
-  readonly [name: string]: unknown
-  readonly role?: string
-  readonly parts?: unknown
-}
-
-export interface Configuration {
-  readonly [name: string]: unknown
-  readonly returnImmediately?: boolean
-}
-
-/** Parameters of A2A 1.0. */
-export interface Params {
-  readonly [name: string]: unknown
-  readonly id?: unknown
-  readonly taskId?: unknown
-  readonly tenant?: string
-  readonly message?: SentMessage
-  readonly configuration?: Configuration
-}
+import type { Configuration, Params, SentMessage } from './params.js'
+import { Skipped } from './skipped.js'
 
 type Headers = Readonly<Record<string, string>>
-
-/** An answer, and what the operation says in it. */
-export type Called = Answer & Outcome
-export type CalledStream = StreamAnswer & Outcome
 
 interface SendOptions extends SentMessage {
   readonly configuration?: Configuration

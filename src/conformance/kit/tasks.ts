@@ -1,10 +1,10 @@
 /** Tasks, messages and updates of each binding and version, in one form. */
 
 import { collect, eventsIn, parse, type StreamAnswer } from './http.js'
-import { expectResult } from './answers.js'
+import { expectResult, type Called } from './answers.js'
 import { ensure, Mismatch, type Sent } from './mismatch.js'
 import type { SseEvent } from './sse.js'
-import type { Called, Target } from './targets.js'
+import type { Target } from './targets.js'
 import type { WireArtifact, WireBody, WireMessage, WireStatus, WireTask } from './wire.js'
 
 export interface PlainTask {

@@ -1,5 +1,5 @@
 /**
- * What agents send, as the protocol has it. Nothing has checked it: a check that reads through a field that is missing, or of
+ * The objects that agents send, as the protocol has them. Nothing has checked them: a check that reads through a field that is missing, or of
  * another type, throws, and that counts as its failure.
  */
 

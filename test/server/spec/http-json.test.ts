@@ -126,6 +126,15 @@ test('131, 132. the query has the names and the forms of §11.5', async () => {
   expect(await list('pageSize=&contextId=')).toMatchObject({ totalSize: 3, pageSize: 50 })
 })
 
+test('133. ids in the path are decoded, and undecodable ones are refused', async () => {
+  const a = idle()
+  const id = 'a b/ü:c?#%'
+  a.tasks.createTask({ skill: 'test', id })
+  const found = await a.handler.fetch(get(`/tasks/${encodeURIComponent(id)}`))
+  expect(await found.json()).toMatchObject({ id })
+  expect((await a.handler.fetch(get('/tasks/%E0%A4%A'))).status).toBe(400)
+})
+
 describe('134. media types', () => {
   const PARAMS = () => ({ message: user('go') })
 

@@ -275,6 +275,15 @@ describe.each(BINDINGS)('$name: a message to a task that there is', (binding) =>
     await a.handler.close()
   })
 
+  test('18. a contextId without a taskId begins another task in that context', async () => {
+    const a = agent(() => 'done')
+    const first = taskOf(await call(binding, a, 'SendMessage', { message: user('go') }))
+    const message = user('again', { contextId: first.contextId ?? '' })
+    const second = taskOf(await call(binding, a, 'SendMessage', { message }))
+    expect(second.contextId).toBe(first.contextId)
+    expect(second.id).not.toBe(first.id)
+  })
+
   test('19. what the agent says has the contextId, and a taskId where there is a task', async () => {
     const a = agent((run) => run.complete('done'))
     const task = taskOf(await call(binding, a, 'SendMessage', { message: user('go') }))

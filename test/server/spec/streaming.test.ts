@@ -290,4 +290,14 @@ describe.each(BINDINGS)('$name: Subscribe to Task', (binding) => {
     walk(a.tasks, id, ...path)
     expect((await refused(binding, a, 'SubscribeToTask', { id })).reason).toBe('UNSUPPORTED_OPERATION')
   })
+
+  test('39. is refused with a plain error when there is no such task', async () => {
+    const error = await refused(
+      binding,
+      agent(() => 'done'),
+      'SubscribeToTask',
+      { id: 'none' },
+    )
+    expect(error.reason).toBe('TASK_NOT_FOUND')
+  })
 })

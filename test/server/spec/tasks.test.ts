@@ -224,6 +224,10 @@ describe.each(BINDINGS)('$name: Cancel Task', (binding) => {
     expect(a.tasks.getTask(id)).toEqual(before)
   })
 
+  test('67. an unknown task is not found', async () => {
+    expect((await refused(binding, idle(), 'CancelTask', { id: 'none' })).reason).toBe('TASK_NOT_FOUND')
+  })
+
   test('66. canceling again answers the same, and changes nothing', async () => {
     const a = idle()
     const { id } = a.tasks.createTask({ skill: 'test' })
