@@ -34,7 +34,8 @@ export default defineConfig(({ mode }) => {
       // Many times what any test needs: a busy machine must not make it fail.
       testTimeout: 90_000,
       hookTimeout: 120_000,
-      expect: { poll: { timeout: 60_000 } },
+      // Most conditions hold within a few ms.
+      expect: { poll: { timeout: 60_000, interval: 5 } },
       reporters: [process.stdout.isTTY ? 'default' : 'minimal'],
       silent: 'passed-only',
       projects: [

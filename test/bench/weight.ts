@@ -1,10 +1,8 @@
 /**
- * Weight of the library: heap, start-up time, bytes on the wire. The first two in their own processes.
+ * Weight of the library: heap and start-up time, each measured in processes of its own. `test/support/sizes.ts` has the sizes.
  */
 import { execFileSync } from 'node:child_process'
-import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { bundle } from '../support/bundle.js'
 import type { Build } from './build.js'
 import { median } from './harness.js'
 import { formatBytes, timesTheFloor, type Bounds, type Row } from './report.js'
@@ -36,9 +34,10 @@ function heap({ url }: Build): Promise<Row[]> {
   return Promise.resolve([rowOf('text as input', 'input'), rowOf('text as message', 'message')])
 }
 
+/** CPU time, which other programs on the machine do not change as much as elapsed time. */
 function importTime(specifier: string): number {
-  const code = `const start = performance.now(); await import(${JSON.stringify(specifier)}); console.log(performance.now() - start)`
-  return runNode(['--input-type=module', '--eval', code]) * 1e6
+  const code = `const start = process.cpuUsage(); await import(${JSON.stringify(specifier)}); const { user, system } = process.cpuUsage(start); console.log(user + system)`
+  return runNode(['--input-type=module', '--eval', code]) * 1e3
 }
 
 function coldImport(work: string, path: string, peer: string, bounds: Bounds): Case {
@@ -58,50 +57,9 @@ function coldImport(work: string, path: string, peer: string, bounds: Bounds): C
   }
 }
 
-interface Size {
-  readonly minified: number
-  readonly gzipped: number
-}
-
-/** Of what a program loads at the start. */
-async function sizeOf(source: string): Promise<Size> {
-  const { code, gzipBytes } = await bundle(source, { splitting: true })
-  return { minified: Buffer.byteLength(code), gzipped: gzipBytes }
-}
-
-async function size({ entry }: Build): Promise<Row[]> {
-  const { minified, gzipped } = await sizeOf(`export { TaskManager } from ${JSON.stringify(entry)}`)
-  return [
-    {
-      ...{ work: 'core with eventemitter3 and uuid, min+gzip', peer: '–', theirs: '–' },
-      ours: `${formatBytes(minified)} min`,
-      ...{ value: gzipped, unit: 'B', good: 'at most', gate: 9_000, goal: 7_000 },
-    },
-  ]
-}
-
-async function clientSize({ entry }: Build): Promise<Row[]> {
-  const client = join(dirname(entry), 'client/index.js')
-  const rowOf = async (work: string, ours: string, theirs: string, bounds: Bounds): Promise<Row> => {
-    const own = (await sizeOf(`export ${ours} from ${JSON.stringify(client)}`)).gzipped
-    const peers = (await sizeOf(`export ${theirs} from '@a2a-js/sdk/client'`)).gzipped
-    return {
-      ...{ work: `${work}, min+gzip`, peer: `${OFFICIAL}, /client` },
-      ...{ ours: formatBytes(own), theirs: formatBytes(peers) },
-      ...{ value: own / peers, unit: '×', good: 'at most' },
-      ...bounds,
-    }
-  }
-  return [
-    await rowOf('the client with all that it needs', '{ A2AClient }', '{ ClientFactory }', { gate: 1.4 }),
-    await rowOf('all of /client', '*', '*', {}),
-  ]
-}
-
 export const weightCases: readonly Case[] = [
   { name: 'heap per completed task at 100,000', run: heap },
   coldImport('cold import of the core', 'index.js', 'server', { gate: 0.25, goal: 0.1 }),
   coldImport('cold import of the client', 'client/index.js', 'client', { gate: 1 }),
-  { name: 'size of the core', run: size },
-  { name: 'size of the client', run: clientSize },
+  coldImport('cold import of the server', 'server/index.js', 'server', {}),
 ]

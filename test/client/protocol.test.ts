@@ -254,7 +254,7 @@ describe('a run', () => {
       expect(sent.join()).toMatch(operation)
     }
     const logIn = async (taskId: string): Promise<void> => {
-      await vi.waitFor(waited, { interval: 1, timeout: 20_000 })
+      await vi.waitFor(waited, { interval: 1, timeout: 60_000 })
       await connect(agent).send('done', { taskId, returnImmediately: true })
     }
     const onAuthRequired = ({ id }: { id: string }) => void logIn(id)

@@ -14,6 +14,7 @@ import { COLUMNS } from './support/columns.js'
 import { DELETION_RULES } from './support/deletions.js'
 import { durableRow, postgresIn, redisIn } from './support/rows.js'
 import { STORE_RULES } from './support/stored-first.js'
+import { together } from './support/together.js'
 
 it('PostgreSQL is installed', (context) => skipWithoutPostgres(context))
 it('redis-server is installed', (context) => skipWithoutRedis(context))
@@ -32,6 +33,7 @@ whenPostgres('over PostgreSQL', () => {
   })
   const row = durableRow('pg', 'PostgreSQL', (options) => postgresIn(pool, options))
   test.each(COLUMNS)('$name', (column) => column.test(row))
+  test('all parts together', () => together(row))
   test.each([...STORE_RULES, ...DELETION_RULES])('%s', (_, rule) => rule(row))
 })
 
@@ -48,5 +50,6 @@ whenRedis('over Redis', () => {
   })
   const row = durableRow('ioredis', 'Redis', (options) => redisIn(client, options))
   test.each(COLUMNS)('$name', (column) => column.test(row))
+  test('all parts together', () => together(row))
   test.each([...STORE_RULES, ...DELETION_RULES])('%s', (_, rule) => rule(row))
 })

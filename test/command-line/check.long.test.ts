@@ -1,6 +1,6 @@
 /** `check` of an agent for other work, and of one that asks for credentials. */
 import { expect, test } from 'vitest'
-import type { Report } from '../../src/conformance/suite.mjs'
+import type { Report } from '../../src/conformance/suite.js'
 import { listenOwn } from '../conformance/support/listen.js'
 import { serveAgent } from './support/agents.js'
 import { run } from './support/program.js'

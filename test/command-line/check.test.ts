@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { Result } from '../../src/conformance/suite.mjs'
+import type { Result } from '../../src/conformance/suite.js'
 import { bySection, sectionOf, toJUnit } from '../../src/command-line/render/check-report.js'
 import { BROKEN } from '../conformance/support/broken-agent.js'
 import { listen, listenOwn } from '../conformance/support/listen.js'

@@ -70,6 +70,9 @@ function taskOf(
   }
 }
 
+/** A task that keeps its id: `watch` reads no other than the one that it is told to. */
+const WATCHED = 'watched'
+
 /** Answers as the state says: a task that ends in it, a `message`, or an `error`. */
 async function serve(text: string, state: string): Promise<string> {
   const server = createServer((request, response) => {
@@ -83,14 +86,15 @@ async function serve(text: string, state: string): Promise<string> {
         response.end(found ? JSON.stringify(cardOf(at, text)) : text)
         return
       }
-      const { id, method } = requestOf(chunks)
+      const { id, method, params } = requestOf(chunks)
       const write = (result: object): string => JSON.stringify({ jsonrpc: '2.0', id, ...result })
-      const task = taskOf(state, text)
+      const idOf = params?.id === WATCHED ? { id: WATCHED } : {}
+      const task = { ...taskOf(state, text), ...idOf }
       const reply = { messageId: 'm', role: 'ROLE_AGENT', parts: [{ text }] }
       if (state === 'error') {
         response.setHeader('content-type', 'application/json')
         response.end(write({ error: { code: -32_004, message: text, data: [{ [text]: text }] } }))
-      } else if (method === 'SendStreamingMessage') {
+      } else if (method === 'SendStreamingMessage' || method === 'SubscribeToTask') {
         response.setHeader('content-type', 'text/event-stream')
         const { contextId, status, artifacts } = task
         const taskId = task.id
@@ -99,7 +103,7 @@ async function serve(text: string, state: string): Promise<string> {
           state === 'message'
             ? [{ message: reply }]
             : [
-                { task: taskOf('TASK_STATE_WORKING', text) },
+                { task: { ...taskOf('TASK_STATE_WORKING', text), ...idOf } },
                 { artifactUpdate },
                 { artifactUpdate: { ...artifactUpdate, append: true } },
                 { statusUpdate: { taskId, contextId, status } },
@@ -124,10 +128,16 @@ async function serve(text: string, state: string): Promise<string> {
   return at
 }
 
+interface Asked {
+  readonly id?: unknown
+  readonly method?: unknown
+  readonly params?: { readonly id?: unknown }
+}
+
 /** `check` sends bodies that are no JSON, too. */
-function requestOf(chunks: readonly Buffer[]): { readonly id?: unknown; readonly method?: unknown } {
+function requestOf(chunks: readonly Buffer[]): Asked {
   try {
-    return JSON.parse(Buffer.concat(chunks).toString()) as { id?: unknown; method?: unknown }
+    return JSON.parse(Buffer.concat(chunks).toString()) as Asked
   } catch {
     return {}
   }
@@ -153,7 +163,7 @@ const REPORTS: readonly (readonly string[])[] = [
 async function expectSafe(text: string, state: string, command: readonly string[]): Promise<void> {
   const url = await serve(text, state)
   const [name = '', ...options] = command
-  const rest = { send: ['x'], get: ['t'], watch: ['t'], cancel: ['t'] }[name] ?? []
+  const rest = { send: ['x'], get: ['t'], watch: [WATCHED], cancel: ['t'] }[name] ?? []
   const { stdout, stderr } = await run([name, url, ...rest, ...options, '-v'])
   const shown = { text, state, command, stdout, stderr }
   expect(stdout + stderr, JSON.stringify(shown)).not.toMatch(UNSAFE)

@@ -10,7 +10,7 @@ import { listenOwn } from '../conformance/support/listen.js'
 import { serveAgent } from './support/agents.js'
 import { PROGRAM, temporaryFolder } from './support/program.js'
 
-const WAIT = { timeout: 20_000, interval: 50 }
+const WAIT = { timeout: 60_000, interval: 50 }
 
 function requireTmux(context: TestContext): void {
   requireProgram(context, 'tmux', '-V')

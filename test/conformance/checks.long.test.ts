@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { ROOT } from '../support/repository.js'
-import { ALL_CHECKS, checkAgent, readKnown } from '../../src/conformance/suite.mjs'
+import { ALL_CHECKS, checkAgent, readKnown } from '../../src/conformance/suite.js'
 import { BROKEN } from './support/broken-agent.js'
 import { failuresOf, INTERFACES } from './support/failures.js'
 import { listen } from './support/listen.js'

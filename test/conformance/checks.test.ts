@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { FILES, read } from '../support/repository.js'
 import { importsOf } from '../support/source.js'
-import { ALL_CHECKS, checkAgent } from '../../src/conformance/suite.mjs'
+import { ALL_CHECKS, checkAgent } from '../../src/conformance/suite.js'
 import { failuresOf, INTERFACES } from './support/failures.js'
 import { listenOwn, listenWithFault } from './support/listen.js'
 
@@ -26,7 +26,7 @@ describe('each check', () => {
   })
 
   test('uses nothing but Node: the checks know nothing of this library', () => {
-    const files = FILES.filter((file) => /^src\/conformance\/.+\.mjs$/.test(file))
+    const files = FILES.filter((file) => /^src\/conformance\/.+\.ts$/.test(file))
     const others = files
       .flatMap((file) => importsOf(read(file)))
       .filter(({ specifier }) => !/^(node:|\.\.?\/)/.test(specifier))

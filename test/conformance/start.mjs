@@ -6,7 +6,9 @@
 import { spawn } from 'node:child_process'
 import { EXCHANGES, talkTo } from './exchanges/exchanges.mjs'
 import { isGood, linesOf } from './report.mjs'
-import { checkAgent } from '../../src/conformance/suite.mjs'
+
+// Node 20 runs no TypeScript: `.ci/run` bundles `src/conformance/suite.ts` into this folder.
+const { checkAgent } = await import(new URL('suite.mjs', import.meta.url))
 
 const [command, ...args] = process.argv.slice(2)
 const server = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })

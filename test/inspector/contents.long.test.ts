@@ -64,7 +64,7 @@ it(
           tasks.appendArtifact(id, { artifactId: 'b', parts: [{ text: 'x' }] })
           return chart.count()
         },
-        { interval: 500, timeout: 30_000 },
+        { interval: 500, timeout: 60_000 },
       )
       .toBe(1)
     await page.getByRole('button', { name: 'ann' }).click()

@@ -267,7 +267,7 @@ it('keeps the document small while a long list is scrolled', { timeout: 60_000 }
     await page.evaluate(`document.querySelector('.rows').scrollTo(0, 1e9)`)
     const rows = (): Promise<number> =>
       page.evaluate<number>(`document.querySelector('.rows ol').clientHeight / 56`)
-    await expect.poll(rows, { timeout: 10_000 }).toBeGreaterThan(loaded)
+    await expect.poll(rows).toBeGreaterThan(loaded)
     loaded = await rows()
     expect(await page.locator('.row').count()).toBeLessThan(60)
   }

@@ -2,8 +2,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { chromium as engine } from 'playwright-core'
@@ -11,6 +9,7 @@ import { afterAll, expect, it, onTestFinished, type TestContext } from 'vitest'
 import { closeBrowser, requireChromium } from '../support/browser.js'
 import { agentOver, OPEN, talk } from './support/inspected.js'
 import { serve, visit } from './support/visit.js'
+import { freePort } from '../support/free-port.js'
 
 afterAll(closeBrowser)
 
@@ -21,14 +20,6 @@ function requireNginx({ skip }: TestContext): void {
   const text = 'There is no nginx here: apt-get install nginx-light'
   if (process.env['CI']) throw new Error(text)
   skip(text)
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const { port } = server.address() as AddressInfo
-  await once(server.close(), 'close')
-  return port
 }
 
 /** nginx before `target`, with a line of its configuration, until the test is finished. */

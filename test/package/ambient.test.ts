@@ -33,8 +33,8 @@ const PLATFORM = [
   'server/node/incoming.ts',
 ]
 
-/** The program is for Node, and the page for browsers. */
-const APPLICATIONS = ['command-line/', 'inspector/page/']
+/** The program and its checks are for Node, and the page for browsers. */
+const APPLICATIONS = ['command-line/', 'conformance/', 'inspector/page/']
 const isOfApplication = (file: string): boolean => APPLICATIONS.some((folder) => file.startsWith(folder))
 
 describe('the source', () => {

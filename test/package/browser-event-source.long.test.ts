@@ -94,7 +94,7 @@ it.for([
   ['is refused', { query: '', states: [CONNECTING, CONNECTING, CLOSED], connections: 3 }],
 ] as const)(
   'in Chromium, an EventSource that is cut off sees each event once, and at the end %s',
-  { timeout: 40_000 },
+  { timeout: 90_000 },
   async ([, { query, states, connections }], context) => {
     const chromium = requireChromium(context)
     const { url, id, streams, cursors, begin, cut, resume } = await serve()

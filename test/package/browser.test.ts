@@ -55,14 +55,14 @@ function servePage(script: string): Promise<string> {
 
 it(
   'in Chromium, under a policy without eval, the client connects, sends, streams, runs and cancels',
-  { timeout: 40_000 },
+  { timeout: 90_000 },
   async (context) => {
     const chromium = requireChromium(context)
     const agent = await serveAgent()
     const { code } = await bundle(SCRIPT.replace('AGENT', JSON.stringify(agent)))
     const { page, failure } = await openPage(chromium, await servePage(code))
     // Playwright's own waiting would evaluate code in the page, which its policy forbids.
-    const titled = expect.poll(() => page.title(), { timeout: 20_000 }).toBe('Echo was read')
+    const titled = expect.poll(() => page.title()).toBe('Echo was read')
     await Promise.race([titled, failure])
   },
 )

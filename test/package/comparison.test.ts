@@ -17,8 +17,8 @@ import { createRequestHandler, type Execute } from 'a2a-tasks/server'
 import { afterEach, expect, test, vi } from 'vitest'
 import { executorOf, officialHandler } from '../bench/peers/official-server.js'
 import { chunkOf, officialTask, statusOf } from '../bench/peers/official.js'
-import { bundle } from '../support/bundle.js'
 import { ENTRIES, read } from '../support/repository.js'
+import { kBOf, OFFICIAL_SIZES, SIZES } from '../support/sizes.js'
 
 const { TASK_STATE_WORKING: WORKING, TASK_STATE_COMPLETED: COMPLETED } = TaskState
 const SDK = JSON.parse(read('node_modules/@a2a-js/sdk/package.json')) as {
@@ -277,16 +277,11 @@ test('Requests a second over HTTP', () => {
   expect(row).toContain(`| ${theirs} /s`)
 })
 
-test('Size of the client, minified and gzipped', { timeout: 60_000 }, async () => {
-  const sizes = ROWS.get('Size of the client, minified and gzipped')
-  const here = await bundle(`export { A2AClient } from 'a2a-tasks/client'`, { splitting: true })
-  const there = await bundle(`export { ClientFactory } from '@a2a-js/sdk/client'`, { splitting: true })
-  expectKilobytes(sizes?.ours, here.gzipBytes)
-  expectKilobytes(sizes?.theirs, there.gzipBytes)
+test.each([
+  ['Client', 'client'],
+  ['Server', 'server'],
+] as const)('%s, gzipped', async (name, part) => {
+  const row = ROWS.get(`${name}, gzipped`)
+  expect(row).toEqual({ ours: `${SIZES[part].kB} kB`, theirs: `${OFFICIAL_SIZES[part].kB} kB` })
+  expect(Math.round(await kBOf(OFFICIAL_SIZES[part].code))).toBe(OFFICIAL_SIZES[part].kB)
 })
-
-/** A little growth leaves the page right. */
-function expectKilobytes(cell: string | undefined, bytes: number): void {
-  expect(cell).toMatch(/^\d+ kB$/)
-  expect(Math.abs(parseInt(cell ?? '', 10) - bytes / 1_000), `${bytes} bytes`).toBeLessThan(1)
-}

@@ -34,6 +34,7 @@ const ARROWS: Record<string, Arrows> = {
   inspector: { values: ['runtime', 'public'] },
   // It imports the entries by their names, as users do, and the checks, which import nothing.
   'command-line': { values: ['conformance'] },
+  conformance: {},
 }
 
 const PACKAGES: Record<string, readonly string[]> = {
@@ -53,8 +54,10 @@ const PACKAGES: Record<string, readonly string[]> = {
   htm: ['inspector'],
 }
 
-/** The program for Node. No other folder may import it, and it imports the package by its names. */
+/** The program. No other folder may import it, and it imports the package by its names. */
 const PROGRAM = 'command-line'
+/** Of these, too, nothing runs elsewhere. */
+const FOR_NODE = [PROGRAM, 'conformance']
 
 const MAX_CHAIN = 30
 
@@ -167,7 +170,7 @@ describe('the arrows allow', () => {
 function faultOf(file: string, { specifier, typeOnly }: Import): string | undefined {
   const from = folderOf(file)
   if (specifier.startsWith('node:')) {
-    return file.includes('/node/') || from === PROGRAM
+    return file.includes('/node/') || FOR_NODE.includes(from)
       ? undefined
       : `${from} is runtime-neutral, and imports ${specifier}`
   }

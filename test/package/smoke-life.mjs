@@ -13,7 +13,7 @@ export async function live({ core, client, gateway, server, node, telemetry, tes
 
   const { id } = tasks.createTask({ skill: 'count', input: { to: 2 } })
   const stream = readAll(tasks.subscribe(id))
-  const done = tasks.waitFor(id, { timeoutMs: 5_000 })
+  const done = tasks.waitFor(id, { timeoutMs: 30_000 })
   tasks.updateTask(id, { state: 'working', message: 'Counting' })
   tasks.appendArtifact(id, { artifactId: 'numbers', parts: [{ text: '1' }] })
   tasks.appendArtifact(id, { artifactId: 'numbers', parts: [{ text: '2' }] }, { lastChunk: true })
@@ -115,15 +115,15 @@ async function connect(client, { createRequestHandler }, { toNodeListener }) {
   http.close()
 }
 
-/** Leaves a live task with a timeout, a reader and a waiter behind. The process has a second to end by itself. */
+/** Leaves a live task with a timeout, a reader and a waiter behind. The process has ten seconds to end by itself. */
 function leaveAlone(tasks) {
   const { id } = tasks.createTask({ skill: 'wait' })
   void readAll(tasks.subscribe(id))
   void tasks.waitFor(id, { timeoutMs: 60_000 })
   const tooLate = () => {
-    throw new Error('A second later, the process is still alive')
+    throw new Error('Ten seconds later, the process is still alive')
   }
-  const timer = setTimeout(tooLate, 1_000)
+  const timer = setTimeout(tooLate, 10_000)
   if (typeof timer === 'object') timer.unref()
   else Deno.unrefTimer(timer)
 }

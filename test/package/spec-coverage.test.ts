@@ -3,6 +3,7 @@
  * is none.
  */
 import { describe, expect, test } from 'vitest'
+import { ALL_CHECKS } from '../../src/conformance/suite.js'
 import { FILES, read } from '../support/repository.js'
 
 interface Row {
@@ -30,6 +31,9 @@ function numbersOf(list: string): number[] {
   return [...list.matchAll(/^- \*\*(\d+)\.\*\* \S/gm)].map(([, number]) => Number(number))
 }
 
+/** Of these cells, the names are those of the checks that users run, too. */
+const CHECKS = 'checks › '
+
 /** `send › 1.` → the file, and how the name begins. */
 function toTest(cell: string): { file: string; name: string } {
   const [short = '', name = ''] = cell.split(' › ')
@@ -43,6 +47,7 @@ function numbersIn(file: string): Set<string> {
 }
 
 function exists(cell: string): boolean {
+  if (cell.startsWith(CHECKS)) return ALL_CHECKS.some(({ id }) => id === cell.slice(CHECKS.length))
   const { file, name } = toTest(cell)
   if (!FILES.includes(file) || name === '') return false
   const [, number] = /^(\d+)\.$/.exec(name) ?? []
@@ -75,7 +80,11 @@ describe.each(ROWS)('$number', ({ number, where, tests }) => {
   test('is shown by a test, unless it is an exception', () => {
     if (tests.some((cell) => EXCUSE.test(cell))) return
     // A test without its number could not be found.
-    expect(named.some((cell) => toTest(cell).name === `${number}.` || cell.startsWith('wire/'))).toBe(true)
+    expect(
+      named.some(
+        (cell) => toTest(cell).name === `${number}.` || cell.startsWith('wire/') || cell.startsWith(CHECKS),
+      ),
+    ).toBe(true)
   })
 
   test('names a source file that exists, if it has a test', () => {
@@ -103,4 +112,6 @@ test('a page that is wrong is found', () => {
   expect(exists('send')).toBe(false)
   expect(exists('wire/v1/corpus › every folder')).toBe(true)
   expect(exists('wire/v1/corpus › no folder')).toBe(false)
+  expect(exists('checks › get/unknown')).toBe(true)
+  expect(exists('checks › get/nothing')).toBe(false)
 })

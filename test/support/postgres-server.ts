@@ -7,10 +7,10 @@ import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'
 import { chown, mkdtemp, rm } from 'node:fs/promises'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, type TestContext } from 'vitest'
+import { freePort } from './free-port.js'
 
 const PACKAGES = '/usr/lib/postgresql'
 const READY = 'database system is ready to accept connections'
@@ -119,16 +119,6 @@ function serverUser(): { uid?: number; gid?: number } {
   const idOf = (option: string): number =>
     Number(execFileSync('id', [option, 'postgres'], { encoding: 'utf8' }))
   return { uid: idOf('-u'), gid: idOf('-g') }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  // It listens to a port.
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 /** Resolves when it takes connections. Rejects with what it wrote if it ends before. */

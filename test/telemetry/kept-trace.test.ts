@@ -1,12 +1,10 @@
 /** The trace that is kept with a task, and continued by another process. */
 import { trace } from '@opentelemetry/api'
 import { DurableTaskManager, memoryStore, type TaskStore } from 'a2a-tasks/durable'
-import { postgresStore } from 'a2a-tasks/stores/postgres'
 import { expect, it, onTestFinished } from 'vitest'
 import { instrumentTasks } from 'a2a-tasks/telemetry'
 import { pass, worker, workers } from '../durable/support/leased.js'
 import { databaseFile } from '../stores/sqlite/support/sqlite.js'
-import { newSchema, sharedPglite } from '../support/pglite.js'
 import { idOf, parentOf, sdk, traceOf } from './support/sdk.js'
 
 const STORES: Readonly<Record<string, () => Promise<TaskStore>>> = {
@@ -15,11 +13,6 @@ const STORES: Readonly<Record<string, () => Promise<TaskStore>>> = {
     const file = databaseFile()
     onTestFinished(() => file.remove())
     return await file.open()
-  },
-  async PGlite() {
-    const store = postgresStore(await sharedPglite(), { schema: newSchema() })
-    await store.migrate()
-    return store
   },
 }
 

@@ -2,14 +2,12 @@
 import { TaskManager, type SavedTask, saveTasks, restoreTasks, redrive, deadLetters } from 'a2a-tasks'
 import { DurableTaskManager, memoryStore } from 'a2a-tasks/durable'
 import type { Execute, RequestHandlerOptions } from 'a2a-tasks/server'
-import { postgresStore } from 'a2a-tasks/stores/postgres'
 import type { ManualClock } from 'a2a-tasks/testing'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { child, until } from '../server/journal/support/children.js'
 import { agent, textsOf, type Agent, type Open } from '../server/journal/support/managers.js'
 import { textOf } from '../server/durable/support/replicas.js'
 import { databaseFile } from '../stores/sqlite/support/sqlite.js'
-import { newSchema, sharedPglite } from '../support/pglite.js'
 
 type Options = Partial<Omit<RequestHandlerOptions, 'tasks' | 'execute' | 'clock'>>
 
@@ -27,17 +25,11 @@ const MANAGERS = {
     onTestFinished(() => file.remove())
     return new DurableTaskManager({ store: await file.open({ now: () => clock.now() }), clock })
   },
-  PGlite: async (clock: ManualClock) => {
-    const store = postgresStore(await sharedPglite(), { schema: newSchema(), now: () => clock.now() })
-    await store.migrate()
-    return new DurableTaskManager({ store, clock })
-  },
 } as const satisfies Record<string, Open>
 
 const PAIRS = [
   ['TaskManager', 'TaskManager'],
   ['TaskManager', 'SQLite'],
-  ['TaskManager', 'PGlite'],
   ['SQLite', 'memoryStore'],
   ['memoryStore', 'TaskManager'],
 ] as const

@@ -6,7 +6,7 @@ import { sqliteStore } from 'a2a-tasks/stores/sqlite'
 import Database from 'libsql'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { newSchema, sharedPglite } from '../support/pglite.js'
-import { samples } from '../support/samples.js'
+import { runsAll, samples } from '../support/samples.js'
 
 type Manager = TaskManager | DurableTaskManager
 
@@ -26,15 +26,15 @@ const MANAGERS: [string, Open][] = [
       return replicas(store)
     },
   ],
-  [
-    'postgresStore',
-    async (feedSize) => {
-      const store = postgresStore(await sharedPglite(), { schema: newSchema(), feedSize })
-      await store.migrate()
-      return replicas(store)
-    },
-  ],
+  // It starts slowly.
+  ...(runsAll ? [['postgresStore', overPostgres] satisfies [string, Open]] : []),
 ]
+
+async function overPostgres(feedSize: number | undefined): Promise<[Manager, ...Manager[]]> {
+  const store = postgresStore(await sharedPglite(), { schema: newSchema(), feedSize })
+  await store.migrate()
+  return replicas(store)
+}
 
 function replicas(store: TaskStore): Promise<[Manager, ...Manager[]]> {
   const open = (): Manager => {

@@ -5,7 +5,7 @@
  */
 import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { checkAgent, readKnown, type Known, type Report } from '../../conformance/suite.mjs'
+import { checkAgent, readKnown, type Known, type Report } from '../../conformance/suite.js'
 import type { Arguments } from '../arguments.js'
 import type { Command } from '../command.js'
 import { requireUrl } from '../connection/connect.js'

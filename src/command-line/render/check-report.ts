@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Report, Result } from '../../conformance/suite.mjs'
+import type { Report, Result } from '../../conformance/suite.js'
 import { printable, printableLine } from '../terminal/printable.js'
 import { bold, dim, green, red, yellow } from '../terminal/style.js'
 

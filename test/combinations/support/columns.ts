@@ -166,7 +166,7 @@ async function webhooks(row: Row): Promise<void> {
   expect(result.type).toBe('completed')
   const isEnd = ({ body }: (typeof hook.received)[number]): boolean =>
     JSON.stringify(body).includes('TASK_STATE_COMPLETED')
-  await expect.poll(() => hook.received.some(isEnd), { timeout: 20_000 }).toBe(true)
+  await expect.poll(() => hook.received.some(isEnd)).toBe(true)
 }
 
 async function telemetry(row: Row): Promise<void> {

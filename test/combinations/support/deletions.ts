@@ -187,7 +187,7 @@ async function removesDeadLetters(row: Row): Promise<void> {
   const next = await redrive(here, second)
   // The new task has its own copy of the past.
   await there.deleteTask(second)
-  await expect.poll(() => here.stateOf(next.id), { timeout: 10_000 }).toBe('completed')
+  await expect.poll(() => here.stateOf(next.id)).toBe('completed')
   expect((await there.journal(next.id)).map(({ entry }) => entry.kind)).toContain('step')
   expect((await deadLetters(here)).tasks).toEqual([])
 }

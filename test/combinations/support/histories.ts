@@ -56,7 +56,7 @@ function agentOver(tasks: Manager, execute: Execute) {
     return (answer as { result: { task: { id: string } } }).result.task.id
   }
   const reaches = async (id: string, state: TaskState): Promise<string> => {
-    await expect.poll(() => tasks.stateOf(id), { timeout: 10_000 }).toBe(state)
+    await expect.poll(() => tasks.stateOf(id)).toBe(state)
     return textOf((await tasks.getTask(id))?.artifacts[0] ?? {})
   }
   return { say, reaches }

@@ -7,7 +7,7 @@ import { redisStore, type IoRedisClient } from 'a2a-tasks/stores/redis'
 import { sqliteStore, type SqliteDatabase } from 'a2a-tasks/stores/sqlite'
 import { onTestFinished } from 'vitest'
 import { databaseFile } from '../../stores/sqlite/support/sqlite.js'
-import { newSchema, sharedPglite } from '../../support/pglite.js'
+import { newSchema } from '../../support/pglite.js'
 
 export type Manager<S extends string = TaskState> = TaskManager<S> | DurableTaskManager<S>
 
@@ -100,7 +100,6 @@ export const FAST_ROWS: readonly Row[] = [
     return await file.open(options)
   }),
   ...betterSqlite(),
-  durableRow('PGlite', 'PostgreSQL', async (options) => postgresIn(await sharedPglite(), options)),
 ]
 
 /** `better-sqlite3` runs on Node 22 and later, so it is not installed everywhere. */

@@ -77,7 +77,7 @@ export async function delegate(row: Row): Promise<void> {
   await began.opened
   stop.abort()
   expect((await canceled).type).toBe('canceled')
-  await expect.poll(() => other.tasks.listTasks({ state: 'canceled' }).length, { timeout: 10_000 }).toBe(1)
+  await expect.poll(() => other.tasks.listTasks({ state: 'canceled' }).length).toBe(1)
 }
 
 /** The earlier messages and results of a conversation. */

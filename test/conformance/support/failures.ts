@@ -1,4 +1,4 @@
-import type { Report } from '../../../src/conformance/suite.mjs'
+import type { Report } from '../../../src/conformance/suite.js'
 
 /** What both servers of the tests offer. */
 export const INTERFACES = ['JSONRPC 1.0', 'HTTP+JSON 1.0', 'JSONRPC 0.3', 'HTTP+JSON 0.3']

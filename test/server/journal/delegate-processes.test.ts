@@ -17,8 +17,8 @@ import {
   stateAt,
   textOf,
 } from '../durable/support/replicas.js'
+import { openForTest } from '../../stores/sqlite/support/sqlite.js'
 import { child, until, watchedFetch, type Child } from './support/children.js'
-import { LEASING_STORES } from './support/leasing-stores.js'
 
 function booking({ clientWith }: Child, fetch: typeof globalThis.fetch = globalThis.fetch): Execute {
   const client = clientWith({ fetch })
@@ -571,39 +571,37 @@ describe('the failure of a task whose processes have died too often', () => {
   })
 })
 
-describe.each(LEASING_STORES)('over %s', (_, open) => {
-  test('an agent is followed without its run, and canceled after the death of the process', async () => {
-    const slow = await slowChild()
-    const clock = new ManualClock()
-    const store = await open(() => clock.now())
-    const broken = new FaultyStore(store)
-    const start = (on: TaskStore): { tasks: DurableTaskManager; handler: RequestHandler } => {
-      const tasks = new DurableTaskManager({ store: on, clock, onError: () => undefined })
-      const handler = createRequestHandler({
-        ...{ card: { name: 'Worker', url: ORIGIN }, clock, tasks, execute: booking(slow) },
-        onError: () => undefined,
-      }) as unknown as RequestHandler
-      onTestFinished(() => tasks.destroy())
-      return { tasks, handler }
-    }
-    const first = start(broken.asStore)
-    const configuration = { returnImmediately: true }
-    const params = { message: user('go'), configuration }
-    const { id } = taskOf(await call(jsonRpc, { handler: first.handler }, 'SendMessage', params))
-    await until(async () => (await first.tasks.journal(id)).some(({ entry }) => entry.kind === 'handle'))
-    clock.advance(61_000)
-    await until(() => first.handler.stats().runs.waiting === 0)
-    expect(first.tasks.stats().leases).toBe(1)
-    broken.fail()
-    const second = start(store)
-    await second.tasks.cancelTask(id)
-    await until(() => {
-      clock.advance(1_000)
-      return slow.tasks.countTasks({ state: 'canceled' }) === 1
-    })
-    await until(async () => {
-      clock.advance(1_000)
-      return (await second.tasks.documents.allDocuments('run-delegation', undefined, 10)).length === 0
-    })
+test('over SQLite, an agent is followed without its run, and canceled after the death of the process', async () => {
+  const slow = await slowChild()
+  const clock = new ManualClock()
+  const store = await openForTest({ now: () => clock.now() })
+  const broken = new FaultyStore(store)
+  const start = (on: TaskStore): { tasks: DurableTaskManager; handler: RequestHandler } => {
+    const tasks = new DurableTaskManager({ store: on, clock, onError: () => undefined })
+    const handler = createRequestHandler({
+      ...{ card: { name: 'Worker', url: ORIGIN }, clock, tasks, execute: booking(slow) },
+      onError: () => undefined,
+    }) as unknown as RequestHandler
+    onTestFinished(() => tasks.destroy())
+    return { tasks, handler }
+  }
+  const first = start(broken.asStore)
+  const configuration = { returnImmediately: true }
+  const params = { message: user('go'), configuration }
+  const { id } = taskOf(await call(jsonRpc, { handler: first.handler }, 'SendMessage', params))
+  await until(async () => (await first.tasks.journal(id)).some(({ entry }) => entry.kind === 'handle'))
+  clock.advance(61_000)
+  await until(() => first.handler.stats().runs.waiting === 0)
+  expect(first.tasks.stats().leases).toBe(1)
+  broken.fail()
+  const second = start(store)
+  await second.tasks.cancelTask(id)
+  await until(() => {
+    clock.advance(1_000)
+    return slow.tasks.countTasks({ state: 'canceled' }) === 1
+  })
+  await until(async () => {
+    clock.advance(1_000)
+    return (await second.tasks.documents.allDocuments('run-delegation', undefined, 10)).length === 0
   })
 })

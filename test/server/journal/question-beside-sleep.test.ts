@@ -17,8 +17,8 @@ import {
   stateAt,
   textOf,
 } from '../durable/support/replicas.js'
+import { openForTest } from '../../stores/sqlite/support/sqlite.js'
 import { agent, textsOf } from './support/managers.js'
-import { LEASING_STORES } from './support/leasing-stores.js'
 
 const HOUR = 3_600_000
 
@@ -329,21 +329,19 @@ describe('a question stays the status message', () => {
   })
 })
 
-describe.each(LEASING_STORES)('over %s', (_, open) => {
-  test('a sleep beside an open question is due', async () => {
-    const { execute, done } = reminder(100_000)
-    const { say, reaches, clock } = await agent(async (clock) => {
-      const now = (): number => clock.now()
-      return new DurableTaskManager({ store: await open(now), clock })
-    }, execute)
-    const id = await say('go')
-    await reaches(id, 'input-required')
-    await pass(clock, () => done.length === 1)
-    expect((await reaches(id, 'input-required')).message).toMatchObject({ parts: [{ text: 'Which city?' }] })
-    await say('Lisbon', id)
-    expect(textsOf(await reaches(id, 'completed'))).toEqual(['Lisbon'])
-    expect(done).toEqual(['reminded'])
-  })
+test('over SQLite, a sleep beside an open question is due', async () => {
+  const { execute, done } = reminder(100_000)
+  const { say, reaches, clock } = await agent(async (clock) => {
+    const now = (): number => clock.now()
+    return new DurableTaskManager({ store: await openForTest({ now }), clock })
+  }, execute)
+  const id = await say('go')
+  await reaches(id, 'input-required')
+  await pass(clock, () => done.length === 1)
+  expect((await reaches(id, 'input-required')).message).toMatchObject({ parts: [{ text: 'Which city?' }] })
+  await say('Lisbon', id)
+  expect(textsOf(await reaches(id, 'completed'))).toEqual(['Lisbon'])
+  expect(done).toEqual(['reminded'])
 })
 
 describe('a report of progress beside an open question', () => {

@@ -4,11 +4,11 @@ import type { Run } from 'a2a-tasks/server'
 import type Database from 'libsql'
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { agent, MANAGERS, textsOf } from './support/managers.js'
+import { agent, MANAGERS, PGLITE, SQLITE, textsOf } from './support/managers.js'
 
 type Client = Database.Database | Transaction
 
-const SQL = MANAGERS.filter(([name]) => name === 'SQLite' || name === 'PGlite')
+const SQL = [SQLITE, PGLITE]
 const OTHERS = MANAGERS.filter((each) => !SQL.includes(each))
 
 /** Does statements, in the way of the driver. */
@@ -147,11 +147,7 @@ describe.each(SQL)('over %s', (_, open) => {
   })
 })
 
-const SQLITE = MANAGERS.find(([name]) => name === 'SQLite')
-const PGLITE = MANAGERS.find(([name]) => name === 'PGlite')
-
 test('over SQLite, work that is not done when it returns, or ends the transaction, is refused', async () => {
-  if (SQLITE === undefined) throw new Error('There is no SQLite')
   const { say, reaches } = await agent(SQLITE[1], async (run) => {
     const table = await newTable(run)
     const late = await run
@@ -174,7 +170,6 @@ test('over SQLite, work that is not done when it returns, or ends the transactio
 })
 
 test('over PGlite, work that takes longer than its limit is undone', async () => {
-  if (PGLITE === undefined) throw new Error('There is no PGlite')
   const { say, reaches, clock } = await agent(PGLITE[1], async (run) => {
     const table = await newTable(run)
     const late = await run

@@ -115,7 +115,7 @@ describe.each(['direct', 'by fetch'])('%s', (mode) => {
       await Promise.all(stalled.map(statusOf))
       const streams = async (): Promise<string> => await readAll(ask(session, '/streams'))
       expect(await streams()).toBe('20')
-      await expect.poll(streams, { timeout: 20_000 }).toBe('0')
+      await expect.poll(streams).toBe('0')
       await expectService(session)
       expect(session.destroyed).toBe(false)
     },

@@ -193,7 +193,7 @@ describe.each([
       })
       const { status } = await connectTo(origin).ask(`/tasks/${id}`)
       expect([status, open]).toEqual([200, 1])
-      await expect.poll(() => open, { timeout: 20_000 }).toBe(0)
+      await expect.poll(() => open).toBe(0)
     })
 
     it('that leaves its stream is noticed', async () => {
@@ -205,7 +205,7 @@ describe.each([
       await readTo(stream, '"one"')
       expect(handler.stats().streams).toBe(1)
       stream.leave()
-      await expect.poll(() => handler.stats().streams, { timeout: 20_000 }).toBe(0)
+      await expect.poll(() => handler.stats().streams).toBe(0)
       await handler.close({ graceMs: 0 })
     })
 

@@ -2,22 +2,14 @@
 import { A2AError, TaskManager } from 'a2a-tasks'
 import { DurableTaskManager, memoryStore } from 'a2a-tasks/durable'
 import { createRequestHandler, type Execute, type ConversationPage, type Run } from 'a2a-tasks/server'
-import { postgresStore } from 'a2a-tasks/stores/postgres'
 import { openTasks } from 'a2a-tasks/stores/sqlite'
 import { ManualClock } from 'a2a-tasks/testing'
 import Database from 'libsql'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { as, authenticate, call, jsonRpc, ORIGIN, taskOf, user } from '../spec/support/agent.js'
 import { databaseFile } from '../../stores/sqlite/support/sqlite.js'
-import { newSchema, sharedPglite } from '../../support/pglite.js'
 
 type Tasks = TaskManager | DurableTaskManager
-
-async function overPostgres(clock: ManualClock): Promise<DurableTaskManager> {
-  const store = postgresStore(await sharedPglite(), { schema: newSchema() })
-  await store.migrate()
-  return new DurableTaskManager({ store, clock })
-}
 
 function overSqlite(clock: ManualClock): Promise<DurableTaskManager> {
   const file = databaseFile()
@@ -32,7 +24,6 @@ const MANAGERS: readonly (readonly [string, Open])[] = [
   ['a TaskManager', inMemory],
   ['memoryStore', (clock) => new DurableTaskManager({ store: memoryStore(), clock })],
   ['SQLite', overSqlite],
-  ['PostgreSQL', overPostgres],
 ]
 
 interface Conversation {

@@ -236,25 +236,6 @@ describe.each(BINDINGS)('$name: Send Message', (binding) => {
     expect(task).toMatchObject({ state: 'completed', artifacts: [{ parts: [{ text: 'nothing is read' }] }] })
   })
 
-  test('12. a contextId that the agent makes is in the answer, whether task or message', async () => {
-    const task = taskOf(
-      await call(
-        binding,
-        agent(() => 'done'),
-        'SendMessage',
-        { message: user('go') },
-      ),
-    )
-    expect(task.contextId).toMatch(/./)
-    const { result } = await call(
-      binding,
-      agent((run) => run.reply('hi')),
-      'SendMessage',
-      { message: user('go') },
-    )
-    expect(result?.message?.contextId).toMatch(/./)
-  })
-
   test('13. a contextId of the client is kept, whether task or message', async () => {
     const message = user('go', { contextId: 'mine' })
     const task = taskOf(
@@ -271,15 +252,6 @@ describe.each(BINDINGS)('$name: Send Message', (binding) => {
     const { result } = await call(binding, replying, 'SendMessage', { message })
     expect(result?.message?.contextId).toBe('mine')
   })
-
-  test('14. each new task has its own id, made by the agent', async () => {
-    const a = agent(() => 'done', { tasks: { generateId: () => crypto.randomUUID() } })
-    const ids = new Set<string>()
-    for (let count = 0; count < 5; count++) {
-      ids.add(taskOf(await call(binding, a, 'SendMessage', { message: user('go') })).id)
-    }
-    expect(ids.size).toBe(5)
-  })
 })
 
 describe.each(BINDINGS)('$name: a message to a task that there is', (binding) => {
@@ -288,18 +260,6 @@ describe.each(BINDINGS)('$name: a message to a task that there is', (binding) =>
     const answer = await run.requireInput('Which?')
     return `You said ${answer.parts.map(({ text }) => text).join('')}`
   }
-
-  test('16, 20. is known by its taskId alone, and continues the task', async () => {
-    const a = agent(asking)
-    const asked = taskOf(await call(binding, a, 'SendMessage', { message: user('go') }))
-    expect(asked.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
-    const message = user('this one', { taskId: asked.id })
-    const done = taskOf(await call(binding, a, 'SendMessage', { message }))
-    expect(done).toMatchObject({ id: asked.id, contextId: asked.contextId })
-    expect(done.status.state).toBe('TASK_STATE_COMPLETED')
-    expect(textsOf(done)).toEqual(['You said this one'])
-    expect(done.history?.at(-1)).toMatchObject({ taskId: asked.id, contextId: asked.contextId })
-  })
 
   test('17. is refused with the contextId of another, the task unchanged', async () => {
     const a = agent(asking)

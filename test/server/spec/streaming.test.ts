@@ -55,13 +55,6 @@ describe.each(BINDINGS)('$name: Send Streaming Message', (binding) => {
     expect(items[0]?.value.task?.history).toHaveLength(1)
   })
 
-  test('25. a message is all there is in its stream', async () => {
-    const a = agent((run) => run.reply('hello'))
-    const items = await (await open(binding, a, 'SendStreamingMessage', message())).rest()
-    expect(items).toHaveLength(1)
-    expect(items[0]?.value).toMatchObject({ message: { parts: [{ text: 'hello' }] } })
-  })
-
   test('26. a stream about a task that there is begins with the task, too', async () => {
     const a = agent(async (run) => {
       await run.requireInput('Which?')

@@ -43,7 +43,7 @@ whenPostgres('a transaction whose connection has ended', () => {
       // "postgres" can wait in vain for a connection that the server has closed. A manager tries again.
       const again = (): Promise<unknown> | undefined =>
         store.transact?.({ ...transaction, work: () => Promise.resolve(events) }).catch(() => undefined)
-      await expect.poll(again, { timeout: 30_000 }).toBe('committed')
+      await expect.poll(again).toBe('committed')
       expect(uncaught).toEqual([])
       process.off('uncaughtException', note)
       await end()

@@ -10,6 +10,7 @@ import { describe, expect, it, onTestFinished, vi, type TestContext } from 'vite
 import { createRequestHandler } from 'a2a-tasks/server'
 import { toNodeListener } from 'a2a-tasks/server/node'
 import { read } from '../../support/repository.js'
+import { freePort } from '../../support/free-port.js'
 
 interface Proxy {
   readonly name: string
@@ -62,14 +63,6 @@ function skipWithout({ skip }: TestContext, { name, packageName }: Proxy): void 
 async function listen(server: ReturnType<typeof createServer>): Promise<number> {
   await once(server.listen(0, '127.0.0.1'), 'listening')
   return (server.address() as AddressInfo).port
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  const port = await listen(server)
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 /** An agent that says its second word when `release` is called. */

@@ -18,7 +18,10 @@ async function agents(): Promise<string> {
   onTestFinished(() => consumer.remove())
   const folder = join(consumer.folder, 'test/conformance')
   cpSync(join(ROOT, 'test/conformance'), folder, { recursive: true })
-  cpSync(join(ROOT, 'src/conformance'), join(consumer.folder, 'src/conformance'), { recursive: true })
+  await build({
+    ...{ entryPoints: [join(ROOT, 'src/conformance/suite.ts')], outfile: join(folder, 'suite.mjs') },
+    ...{ bundle: true, platform: 'node', format: 'esm', logLevel: 'silent' },
+  })
   await build({
     ...{ entryPoints: [join(folder, 'agents/worker.mjs')], outfile: join(folder, 'agents/worker.js') },
     ...{ bundle: true, format: 'esm', logLevel: 'silent' },

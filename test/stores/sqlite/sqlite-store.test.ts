@@ -19,7 +19,7 @@ const key = { id: head.id, createdAt: head.createdAt }
 const TIME = head.updatedAt
 const lease = { id: 'lease', ttlMs: 1_000 }
 /** For a machine that is busy. */
-const WAIT = { timeout: 20_000 }
+const WAIT = { timeout: 60_000 }
 
 describe('no statement', () => {
   test('scans a table or sorts', async () => {

@@ -15,21 +15,21 @@ import { onTestFinished } from 'vitest'
 import '../../../../src/client/delegation/kept-tasks.js'
 import { openForTest } from '../../../stores/sqlite/support/sqlite.js'
 import { newSchema, sharedPglite } from '../../../support/pglite.js'
+import { runsAll } from '../../../support/samples.js'
 
 type Open = (now: () => number) => Promise<TaskStore>
 
-/** Stores, by their names. */
+async function overPostgres(now: () => number): Promise<TaskStore> {
+  const store = postgresStore(await sharedPglite(), { now, schema: newSchema() })
+  await store.migrate()
+  return store
+}
+
+/** Stores, by their names. PostgreSQL in this process starts slowly, so it is left to `npm run test:all`. */
 export const STORES: readonly [name: string, open: Open][] = [
   ['memoryStore', (now) => Promise.resolve(memoryStore({ now }))],
   ['SQLite', (now) => openForTest({ now })],
-  [
-    'PGlite',
-    async (now) => {
-      const store = postgresStore(await sharedPglite(), { now, schema: newSchema() })
-      await store.migrate()
-      return store
-    },
-  ],
+  ...(runsAll ? [['PGlite', overPostgres] satisfies [string, Open]] : []),
 ]
 
 /** What happens to a request of a process: it dies before the agent receives it, or before it receives the response. */

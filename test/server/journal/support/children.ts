@@ -54,7 +54,7 @@ export async function child(
 
 /** Waits for what needs the network. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  await expect.poll(condition, { timeout: 20_000, interval: 20 }).toBe(true)
+  await expect.poll(condition).toBe(true)
 }
 
 /** A `fetch` that keeps the signals of its requests. */

@@ -34,14 +34,20 @@ function overSqlite(clock: ManualClock): Promise<DurableTaskManager> {
   return openTasks(new Database(file.path), { synchronous: 'normal', clock })
 }
 
-export const MANAGERS: readonly (readonly [string, Open])[] = [
+type Named = readonly [string, Open]
+
+/** PostgreSQL in this process. It starts slowly: for what a database decides, such as transactions. */
+export const PGLITE: Named = ['PGlite', overPostgres]
+export const SQLITE: Named = ['SQLite', overSqlite]
+
+/** Of stores, `test/combinations` and the suite for stores test more. */
+export const MANAGERS: readonly Named[] = [
   ['a TaskManager', (clock) => new TaskManager({ clock })],
   [
     'memoryStore',
     (clock) => new DurableTaskManager({ store: memoryStore({ now: () => clock.now() }), clock }),
   ],
-  ['SQLite', overSqlite],
-  ['PGlite', overPostgres],
+  SQLITE,
 ]
 
 export interface Agent {

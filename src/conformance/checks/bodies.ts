@@ -1,9 +1,11 @@
 /** Checks of robustness: bodies in pieces, large and deep ones, bytes that are no text. */
 
-import { describeAnswer, ensure, ensureEqual } from '../kit/mismatch.mjs'
-import { expectError, resultOf } from '../kit/answers.mjs'
-import { askOverSocket, chunk, LAST_CHUNK } from '../kit/socket.mjs'
-import { expectState, sentTask } from '../kit/tasks.mjs'
+import type { Check } from '../kit/check.js'
+import { describeAnswer, ensure, ensureEqual } from '../kit/mismatch.js'
+import { expectError, resultOf } from '../kit/answers.js'
+import { askOverSocket, chunk, LAST_CHUNK } from '../kit/socket.js'
+import type { Target } from '../kit/targets.js'
+import { expectState, sentTask } from '../kit/tasks.js'
 
 const TEXT = 'echo 日本語 👩‍🚀'
 const LARGE = 64 * 1_024
@@ -11,7 +13,11 @@ const DEPTH = 20_000
 const HTTP = 'RFC 9112 §6, §7.1'
 
 /** The request for a message over a socket, its body in pieces with the framing of `head`. */
-async function sendInPieces(target, head, pieces) {
+async function sendInPieces(
+  target: Target,
+  head: readonly string[],
+  pieces: readonly (string | Uint8Array)[],
+): Promise<void> {
   const headers = Object.entries({ 'Content-Type': 'application/json', ...target.headers })
   const answer = await askOverSocket(`${target.url}${target.sendPath}`, {
     head: [...headers.map(([name, value]) => `${name}: ${value}`), ...head],
@@ -23,16 +29,16 @@ async function sendInPieces(target, head, pieces) {
   ensure(whole, text.includes('日本語 👩‍🚀'), 'an artifact with the text', whole.text)
 }
 
-const bytesOf = (target) => Buffer.from(JSON.stringify(target.bodyOf(TEXT)))
+const bytesOf = (target: Target): Buffer => Buffer.from(JSON.stringify(target.bodyOf(TEXT)))
 
 /** Pieces of a length that divides no character of several bytes evenly. */
-function split(bytes, length) {
+function split(bytes: Buffer, length: number): Buffer[] {
   return Array.from({ length: Math.ceil(bytes.length / length) }, (_, index) =>
     bytes.subarray(index * length, (index + 1) * length),
   )
 }
 
-export const BODY_CHECKS = [
+export const BODY_CHECKS: readonly Check[] = [
   {
     id: 'body/split',
     title: 'a body may come in pieces that divide characters',
@@ -70,7 +76,7 @@ export const BODY_CHECKS = [
       const message = JSON.stringify(target.bodyOf('echo deep'))
       const deep = message.replace('"echo deep"', `${'['.repeat(DEPTH)}${']'.repeat(DEPTH)}`)
       const answer = await target.post(deep)
-      const isRefused = answer.error !== undefined && answer.status < 500 && answer.error.code !== -32603
+      const isRefused = answer.error != null && answer.status < 500 && answer.error.code !== -32603
       ensure(answer, isRefused, 'an error that blames the request', describeAnswer(answer))
     },
   },

@@ -3,27 +3,20 @@
  * them, and the checks that need one of these are skipped.
  */
 
-import { Mismatch } from './mismatch.mjs'
-import { isTerminal, plainTask, sentMessage, sentTask, updatesOf } from './tasks.mjs'
+import { Mismatch } from './mismatch.js'
+import type { Called } from './answers.js'
+import type { Target } from './targets.js'
+import { isTerminal, plainTask, sentMessage, sentTask, updatesOf, type Update } from './tasks.js'
+import type { WireCard } from './wire.js'
 
-/** The end of a check that needs what the agent does not do. */
-export class Skipped extends Error {
-  constructor(ability) {
-    super(REASONS[ability] ?? `the agent does not do what "${ability}" says`)
-  }
-}
-
-const REASONS = {
-  text: 'the agent does not repeat the text of "echo"',
-  chunks: 'the agent does not send the artifact of "stream" in chunks',
-}
+type Probe = (target: Target, card: WireCard) => Promise<boolean>
 
 /**
  * The abilities that the agent shows to lack by answers that are right in themselves. An answer that breaks the protocol
  * shows nothing, so that the checks run and report it.
  */
-export async function lackingOf(target, card) {
-  const lacks = new Set()
+export async function lackingOf(target: Target, card: WireCard): Promise<Set<string>> {
+  const lacks = new Set<string>()
   for (const [ability, isShown] of Object.entries(PROBES)) {
     try {
       if (!(await isShown(target, card))) lacks.add(ability)
@@ -34,7 +27,7 @@ export async function lackingOf(target, card) {
   return lacks
 }
 
-const PROBES = {
+const PROBES: Readonly<Record<string, Probe>> = {
   echo: async (target) => stateAfter(target, 'echo hello', 'completed'),
   async text(target) {
     const answer = await target.send('echo hello')
@@ -62,7 +55,7 @@ const PROBES = {
     (await streamed(target, card)).filter(({ kind }) => kind === 'artifact').length >= 2,
 }
 
-async function stateAfter(target, text, state) {
+async function stateAfter(target: Target, text: string, state: string): Promise<boolean> {
   const answer = await target.send(text)
   if (!isTask(answer)) return false
   const task = sentTask(answer)
@@ -71,14 +64,15 @@ async function stateAfter(target, text, state) {
 }
 
 /** Whether the answer is a task. Throws if it is neither a task nor a message. */
-function isTask({ result, ...answer }) {
+function isTask(answer: Called): boolean {
+  const { result } = answer
   if (result?.message !== undefined || result?.kind === 'message') return false
-  sentTask({ result, ...answer })
+  sentTask(answer)
   return true
 }
 
 /** The updates of a stream, as far as the agent offers streams. */
-async function streamed(target, card) {
+async function streamed(target: Target, card: WireCard): Promise<readonly Pick<Update, 'kind' | 'state'>[]> {
   if (card.capabilities?.streaming !== true)
     return [{ kind: 'artifact', state: 'completed' }, { kind: 'artifact' }]
   return await updatesOf(target, await target.stream('stream'))

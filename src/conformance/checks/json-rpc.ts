@@ -1,16 +1,19 @@
 /** Checks of the envelope and the errors of JSON-RPC. */
 
-import { ask } from '../kit/http.mjs'
-import { describeAnswer, ensure, ensureEqual } from '../kit/mismatch.mjs'
-import { expectError, expectResult, reasonOf } from '../kit/answers.mjs'
+import type { Check, Spec } from '../kit/check.js'
+import { ask } from '../kit/http.js'
+import { describeAnswer, ensure, ensureEqual } from '../kit/mismatch.js'
+import { expectError, expectResult, reasonOf, type ErrorName } from '../kit/answers.js'
+import type { Target } from '../kit/targets.js'
+import type { WireErrorInfo } from '../kit/wire.js'
 
 const only = { binding: 'JSONRPC' }
 const ENVELOPE = { '1.0': '§9.3, JSON-RPC 2.0 §5', 0.3: '§6.11' }
 const ERRORS_SPEC = { '1.0': '§9.5', 0.3: '§8.1' }
 const UNKNOWN = 'there-is-no-such-task'
 
-const methodOf = ({ isModern }) => (isModern ? 'GetTask' : 'tasks/get')
-const envelope = (target, more) => ({
+const methodOf = ({ isModern }: Target): string => (isModern ? 'GetTask' : 'tasks/get')
+const envelope = (target: Target, more: object = {}): object => ({
   jsonrpc: '2.0',
   id: 'check',
   method: methodOf(target),
@@ -19,20 +22,24 @@ const envelope = (target, more) => ({
 })
 
 /** A check that a body leads to an error, with an id. */
-function refused(id, title, bodyOf, error, { idOf = () => undefined, level, spec = ERRORS_SPEC } = {}) {
+function refused(
+  id: string,
+  title: string,
+  bodyOf: (target: Target) => unknown,
+  error: ErrorName,
+  { expectedId, spec = ERRORS_SPEC }: { readonly expectedId?: string | null; readonly spec?: Spec } = {},
+): Check {
   return {
     ...{ id: `json-rpc/${id}`, title, spec, only },
-    ...(level && { level }),
     async run({ target }) {
       const answer = await target.post(bodyOf(target))
-      expectError(target, answer, ...[error].flat())
-      const expected = idOf(target)
-      if (expected !== undefined) ensureEqual(answer, 'the id', answer.json.id, expected)
+      expectError(target, answer, error)
+      if (expectedId !== undefined) ensureEqual(answer, 'the id', answer.json?.id, expectedId)
     },
   }
 }
 
-export const JSON_RPC_CHECKS = [
+export const JSON_RPC_CHECKS: readonly Check[] = [
   {
     id: 'json-rpc/id-text',
     title: 'an id that is a text comes back',
@@ -65,7 +72,7 @@ export const JSON_RPC_CHECKS = [
       ensureEqual(sent, 'the members', Object.keys(sent.json ?? {}).sort(), ['id', 'jsonrpc', 'result'])
       const failed = await target.call('GetTask', { id: UNKNOWN })
       ensureEqual(failed, 'the members', Object.keys(failed.json ?? {}).sort(), ['error', 'id', 'jsonrpc'])
-      ensureEqual(failed, 'jsonrpc', failed.json.jsonrpc, '2.0')
+      ensureEqual(failed, 'jsonrpc', failed.json?.jsonrpc, '2.0')
     },
   },
   {
@@ -85,11 +92,11 @@ export const JSON_RPC_CHECKS = [
     () => '{"jsonrpc": ',
     'PARSE_ERROR',
     {
-      idOf: () => null,
+      expectedId: null,
     },
   ),
-  refused('empty-body', 'an empty body is a parse error', () => '', 'PARSE_ERROR', { idOf: () => null }),
-  refused('no-object', 'a number is no request', () => '42', 'INVALID_REQUEST', { idOf: () => null }),
+  refused('empty-body', 'an empty body is a parse error', () => '', 'PARSE_ERROR', { expectedId: null }),
+  refused('no-object', 'a number is no request', () => '42', 'INVALID_REQUEST', { expectedId: null }),
   refused('batch', 'a batch is no request of A2A', (target) => [envelope(target)], 'INVALID_REQUEST', {
     spec: { '1.0': '§9.3', 0.3: '§6.11.1' },
   }),
@@ -99,7 +106,7 @@ export const JSON_RPC_CHECKS = [
     (target) => envelope(target, { jsonrpc: '1.0' }),
     'INVALID_REQUEST',
     {
-      idOf: () => 'check',
+      expectedId: 'check',
     },
   ),
   refused(
@@ -108,7 +115,7 @@ export const JSON_RPC_CHECKS = [
     (target) => envelope(target, { method: undefined }),
     'INVALID_REQUEST',
     {
-      idOf: () => 'check',
+      expectedId: 'check',
     },
   ),
   refused(
@@ -117,7 +124,7 @@ export const JSON_RPC_CHECKS = [
     (target) => envelope(target, { method: 'NoSuchMethod' }),
     'METHOD_NOT_FOUND',
     {
-      idOf: () => 'check',
+      expectedId: 'check',
     },
   ),
   refused(
@@ -126,7 +133,7 @@ export const JSON_RPC_CHECKS = [
     (target) => envelope(target, { params: [] }),
     'INVALID_PARAMS',
     {
-      idOf: () => 'check',
+      expectedId: 'check',
     },
   ),
   refused(
@@ -135,7 +142,7 @@ export const JSON_RPC_CHECKS = [
     (target) => envelope(target, { params: {} }),
     'INVALID_PARAMS',
     {
-      idOf: () => 'check',
+      expectedId: 'check',
     },
   ),
   refused(
@@ -143,7 +150,7 @@ export const JSON_RPC_CHECKS = [
     'an id of a task is a text',
     (target) => envelope(target, { params: { id: { text: 'x' } } }),
     'INVALID_PARAMS',
-    { idOf: () => 'check' },
+    { expectedId: 'check' },
   ),
   {
     id: 'json-rpc/error-details',
@@ -154,8 +161,9 @@ export const JSON_RPC_CHECKS = [
     async run({ target }) {
       const answer = await target.call('GetTask', { id: UNKNOWN })
       const error = expectError(target, answer, 'TASK_NOT_FOUND')
-      const details = error.data
-      const isTyped = Array.isArray(details) && details.every((each) => typeof each['@type'] === 'string')
+      const details: unknown = error.data
+      const isTyped =
+        Array.isArray(details) && details.every((each: WireErrorInfo) => typeof each['@type'] === 'string')
       ensure(answer, isTyped, 'a list of objects with @type', details)
       ensureEqual(answer, 'the reason', reasonOf(error), 'TASK_NOT_FOUND')
     },
@@ -178,7 +186,7 @@ export const JSON_RPC_CHECKS = [
         target,
         answer,
         'UNSUPPORTED_OPERATION',
-        ...(target.isModern ? [] : ['EXTENDED_AGENT_CARD_NOT_CONFIGURED']),
+        ...(target.isModern ? [] : (['EXTENDED_AGENT_CARD_NOT_CONFIGURED'] as const)),
       )
     },
   },

@@ -1,8 +1,9 @@
 /** Checks of the card. They run once for an agent. */
 
-import { ask } from '../kit/http.mjs'
-import { cardUrlOf, readCard } from '../kit/card.mjs'
-import { describeAnswer, ensure } from '../kit/mismatch.mjs'
+import type { CardCheck } from '../kit/check.js'
+import { ask } from '../kit/http.js'
+import { cardUrlOf, readCard } from '../kit/card.js'
+import { describeAnswer, ensure } from '../kit/mismatch.js'
 
 const REQUIRED = [
   'name',
@@ -15,9 +16,10 @@ const REQUIRED = [
 ]
 const REQUIRED_OF_SKILLS = ['id', 'name', 'description', 'tags']
 
-const isText = (value) => typeof value === 'string' && value !== ''
+const isList = (value: unknown): boolean => Array.isArray(value)
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
 
-export const CARD_CHECKS = [
+export const CARD_CHECKS: readonly CardCheck[] = [
   {
     id: 'card/json',
     title: 'the card is served as JSON',
@@ -34,7 +36,8 @@ export const CARD_CHECKS = [
     spec: '1.0 §4.4.1',
     async run({ url }) {
       const answer = await readCard(url)
-      const missing = REQUIRED.filter((name) => answer.json[name] === undefined || answer.json[name] === '')
+      const fields = new Map<string, unknown>(Object.entries(answer.json))
+      const missing = REQUIRED.filter((name) => (fields.get(name) ?? '') === '')
       ensure(answer, missing.length === 0, 'all required fields', `a card without ${missing.join(', ')}`)
     },
   },
@@ -58,10 +61,17 @@ export const CARD_CHECKS = [
     async run({ url }) {
       const answer = await readCard(url)
       const { supportedInterfaces } = answer.json
-      ensure(answer, Array.isArray(supportedInterfaces), 'supportedInterfaces', answer.text)
+      ensure(
+        answer,
+        supportedInterfaces !== undefined && isList(supportedInterfaces),
+        'supportedInterfaces',
+        answer.text,
+      )
       for (const each of supportedInterfaces) {
         const isRight =
-          URL.canParse(each.url) && isText(each.protocolBinding) && /^\d+\.\d+$/.test(each.protocolVersion)
+          URL.canParse(each.url) &&
+          isText(each.protocolBinding) &&
+          /^\d+\.\d+$/.test(each.protocolVersion ?? '')
         ensure(answer, isRight, 'url, protocolBinding, and protocolVersion as Major.Minor', each)
       }
     },
@@ -74,7 +84,8 @@ export const CARD_CHECKS = [
     async run({ url }) {
       const answer = await readCard(url, '0.3')
       const { url: main, preferredTransport, protocolVersion } = answer.json
-      const isRight = URL.canParse(main) && isText(preferredTransport) && /^0\.3/.test(protocolVersion)
+      const isRight =
+        URL.canParse(main ?? '') && isText(preferredTransport) && /^0\.3/.test(protocolVersion ?? '')
       ensure(answer, isRight, 'url, preferredTransport and protocolVersion 0.3', answer.json)
     },
   },

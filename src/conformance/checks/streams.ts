@@ -1,8 +1,9 @@
 /** Checks of SendStreamingMessage and of its events. */
 
-import { eventsIn, parse } from '../kit/http.mjs'
-import { ensure, ensureEqual } from '../kit/mismatch.mjs'
-import { ERRORS } from '../kit/answers.mjs'
+import type { CardContext, Check } from '../kit/check.js'
+import { eventsIn, parse } from '../kit/http.js'
+import { ensure, ensureEqual } from '../kit/mismatch.js'
+import { ERRORS } from '../kit/answers.js'
 import {
   artifactsOf,
   expectState,
@@ -11,17 +12,19 @@ import {
   plainTask,
   updateOf,
   updatesOf,
-} from '../kit/tasks.mjs'
+  type Update,
+} from '../kit/tasks.js'
 
 const STREAM = { '1.0': '§3.1.2', 0.3: '§7.2' }
 const ORDER = { '1.0': '§3.5.2', 0.3: '§3.3' }
 const FORMAT = { '1.0': '§9.4.2, §11.7', 0.3: '§3.3.1, §3.3.3' }
-const when = ({ card }) => card.capabilities?.streaming === true
+const when = ({ card }: CardContext): boolean => card.capabilities?.streaming === true
 
 /** How far a task is. Updates of a stream do not go back (§4.1.3). */
-const rankOf = ({ state }) => (state === 'submitted' ? 0 : isTerminal({ state }) ? 2 : 1)
+const rankOf = ({ state }: Pick<Update, 'state'>): number =>
+  state === 'submitted' ? 0 : isTerminal({ ...(state !== undefined && { state }) }) ? 2 : 1
 
-export const STREAM_CHECKS = [
+export const STREAM_CHECKS: readonly Check[] = [
   {
     id: 'stream/headers',
     title: 'a stream is HTTP 200 and text/event-stream',
@@ -51,8 +54,8 @@ export const STREAM_CHECKS = [
         const value = target.isJsonRpc ? json.result : json
         const isByKind = target.isJsonRpc && !target.isModern
         const count = isByKind
-          ? Number(typeof value.kind === 'string')
-          : names.filter((name) => name in value).length
+          ? Number(typeof value?.kind === 'string')
+          : names.filter((name) => value != null && name in value).length
         ensure(stream, count === 1, isByKind ? 'a kind' : `one of ${names.join(', ')}`, event.text)
       }
     },
@@ -75,8 +78,13 @@ export const STREAM_CHECKS = [
       const stream = await target.stream('stream')
       const [first, ...rest] = await updatesOf(target, stream)
       for (const { taskId, contextId, event } of rest) {
-        const isSame = taskId === first.id && contextId === first.contextId
-        ensure(stream, isSame, `taskId ${first.id} and contextId ${first.contextId}`, event.text)
+        const isSame = taskId === first?.id && contextId === first?.contextId
+        ensure(
+          stream,
+          isSame,
+          `taskId ${String(first?.id)} and contextId ${String(first?.contextId)}`,
+          event.text,
+        )
       }
     },
   },
@@ -88,7 +96,8 @@ export const STREAM_CHECKS = [
       const stream = await target.stream('stream')
       const updates = await updatesOf(target, stream)
       const states = updates.filter(({ kind }) => kind === 'task' || kind === 'status')
-      const goesBack = states.some((update, index) => index > 0 && rankOf(update) < rankOf(states[index - 1]))
+      const ranks = states.map(rankOf)
+      const goesBack = ranks.some((rank, index) => rank < (ranks[index - 1] ?? rank))
       const names = states.map(({ state }) => state).join(', ')
       ensure(stream, !goesBack, 'states in the order of the lifecycle', names)
       ensure(stream, states.at(-1)?.state === 'completed', 'completed at last', names)
@@ -121,7 +130,7 @@ export const STREAM_CHECKS = [
         'two chunks or more',
         'fewer',
       )
-      const answer = await target.call('GetTask', { id: updates[0].id })
+      const answer = await target.call('GetTask', { id: updates[0]?.id })
       const stored = plainTask(answer).artifacts.map(({ text }) => text)
       ensureEqual(answer, 'the texts of the artifacts', stored, artifactsOf(updates))
     },

@@ -1,5 +1,9 @@
 /** The routes of the HTTP+JSON binding (1.0 §11.3; 0.3 §3.5.6). */
 
+import type { Params } from './params.js'
+
+type Route = readonly [method: string, path: (params: Params) => string, inPath?: readonly string[]]
+
 const ROUTES = {
   SendMessage: ['POST', () => '/message:send'],
   SendStreamingMessage: ['POST', () => '/message:stream'],
@@ -20,12 +24,22 @@ const ROUTES = {
     ['taskId', 'id'],
   ],
   GetExtendedAgentCard: ['GET', () => '/extendedAgentCard', []],
+} satisfies Record<string, Route>
+
+/** As A2A 1.0 names them. */
+export type Operation = keyof typeof ROUTES
+
+interface Located {
+  readonly method: string
+  readonly path: string
+  readonly query: string
+  readonly body: Params | undefined
 }
 
 /** `method`, `path`, `query` and `body` of the request for an operation. Parameters that the path has are left out. */
-export function routeOf(operation, { tenant, ...params }, version) {
+export function routeOf(operation: Operation, { tenant, ...params }: Params, version: string): Located {
   const isModern = version === '1.0'
-  const [method, pathOf, inPath = []] = ROUTES[operation]
+  const [method, pathOf, inPath = []]: Route = ROUTES[operation]
   const isCard = operation === 'GetExtendedAgentCard'
   const path = isModern ? pathOf(params) : `/v1${isCard ? '/card' : pathOf(params)}`
   const rest = Object.entries(params).filter(([name]) => !inPath.includes(name))
@@ -35,14 +49,16 @@ export function routeOf(operation, { tenant, ...params }, version) {
   if (method === 'POST') {
     return { method, path: prefix + path, query: '', body: isBare ? undefined : Object.fromEntries(rest) }
   }
-  const query = new URLSearchParams(rest.map(([name, value]) => [name, String(value)])).toString()
+  const query = new URLSearchParams(
+    rest.map(([name, value]): [string, string] => [name, String(value)]),
+  ).toString()
   return { method, path: prefix + path, query: query === '' ? '' : `?${query}`, body: undefined }
 }
 
-function configsOf(taskId) {
+function configsOf(taskId: unknown): string {
   return `/tasks/${encode(taskId)}/pushNotificationConfigs`
 }
 
-function encode(id) {
+function encode(id: unknown): string {
   return encodeURIComponent(String(id))
 }

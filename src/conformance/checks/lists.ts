@@ -1,14 +1,28 @@
 /** Checks of ListTasks, which A2A 1.0 has. */
 
-import { ensure, ensureEqual } from '../kit/mismatch.mjs'
-import { expectError, expectResult } from '../kit/answers.mjs'
-import { sentTask } from '../kit/tasks.mjs'
+import type { Check } from '../kit/check.js'
+import { ensure, ensureEqual } from '../kit/mismatch.js'
+import { expectError, expectResult } from '../kit/answers.js'
+import { sentTask } from '../kit/tasks.js'
+import type { Called } from '../kit/answers.js'
+import type { Params } from '../kit/params.js'
+import type { Target } from '../kit/targets.js'
+import type { WireBody, WireTask } from '../kit/wire.js'
 
 const spec = '1.0 §3.1.4'
 const only = { version: '1.0' }
 
+interface List extends Pick<WireBody, 'nextPageToken' | 'pageSize' | 'totalSize'> {
+  readonly answer: Called
+  readonly tasks: readonly WireTask[]
+  readonly ids: readonly string[]
+}
+
 /** Tasks of a new context, the latest last. */
-async function makeTasks(target, count) {
+async function makeTasks(
+  target: Target,
+  count: number,
+): Promise<{ readonly contextId: string; readonly ids: string[] }> {
   const first = sentTask(await target.send('echo one'))
   const { contextId } = first
   const ids = [first.id]
@@ -16,14 +30,16 @@ async function makeTasks(target, count) {
   return { contextId, ids }
 }
 
-async function list(target, filters) {
+async function list(target: Target, filters: Params): Promise<List> {
   const answer = await target.call('ListTasks', filters)
-  const result = expectResult(answer, 'a list')
-  ensure(answer, Array.isArray(result.tasks), 'tasks', answer.text)
-  return { answer, ...result, ids: result.tasks.map(({ id }) => id) }
+  const { tasks, ...result } = expectResult(answer, 'a list')
+  ensure(answer, tasks !== undefined && isList(tasks), 'tasks', answer.text)
+  return { answer, ...result, tasks, ids: tasks.map(({ id }) => id) }
 }
 
-export const LIST_CHECKS = [
+const isList = (value: unknown): boolean => Array.isArray(value)
+
+export const LIST_CHECKS: readonly Check[] = [
   {
     id: 'list/fields',
     title: 'a list has tasks, nextPageToken, pageSize and totalSize, even if it is empty',
@@ -60,8 +76,8 @@ export const LIST_CHECKS = [
     async run({ target }) {
       const { contextId } = await makeTasks(target, 3)
       const { answer, tasks } = await list(target, { contextId })
-      const times = tasks.map(({ status }) => Date.parse(status.timestamp))
-      const isOrdered = times.every((time, index) => index === 0 || time <= times[index - 1])
+      const times = tasks.map(({ status }) => Date.parse(status.timestamp ?? ''))
+      const isOrdered = times.every((time, index) => time <= (times[index - 1] ?? Infinity))
       ensure(answer, isOrdered, 'statuses from the latest to the earliest', times)
     },
   },
@@ -82,8 +98,8 @@ export const LIST_CHECKS = [
     ...{ spec, only },
     async run({ target }) {
       const { contextId, ids } = await makeTasks(target, 5)
-      const found = []
-      let pageToken
+      const found: string[] = []
+      let pageToken: string | undefined
       for (let pages = 0; pages < 6; pages++) {
         const page = await list(target, { contextId, pageSize: 2, ...(pageToken && { pageToken }) })
         ensure(page.answer, page.ids.length <= 2, 'at most 2 tasks', page.ids)
@@ -141,7 +157,7 @@ export const LIST_CHECKS = [
     async run({ target }) {
       const { contextId, ids } = await makeTasks(target, 1)
       const { tasks } = await list(target, { contextId })
-      const at = tasks[0].status.timestamp
+      const at = tasks[0]?.status.timestamp ?? ''
       const since = await list(target, { contextId, statusTimestampAfter: at })
       ensureEqual(since.answer, 'the ids', since.ids, ids)
       const later = new Date(Date.parse(at) + 60_000).toISOString()

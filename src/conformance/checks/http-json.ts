@@ -1,15 +1,22 @@
 /** Checks of the HTTP+JSON binding: paths, methods, queries and errors. */
 
-import { ask } from '../kit/http.mjs'
-import { describeAnswer, ensure, ensureEqual } from '../kit/mismatch.mjs'
-import { expectError, expectResult, reasonOf, resultOf } from '../kit/answers.mjs'
-import { plainTask, sentTask } from '../kit/tasks.mjs'
+import type { Check } from '../kit/check.js'
+import { ask, type Request } from '../kit/http.js'
+import { describeAnswer, ensure, ensureEqual } from '../kit/mismatch.js'
+import { expectError, expectResult, reasonOf, resultOf } from '../kit/answers.js'
+import type { Called } from '../kit/answers.js'
+import type { Target } from '../kit/targets.js'
+import { plainTask, sentTask } from '../kit/tasks.js'
 
 const only = { binding: 'HTTP+JSON', version: '1.0' }
 const UNKNOWN = 'there-is-no-such-task'
 
 /** Asks a path below the URL of the interface. */
-async function askPath(target, path, { method = 'GET', headers = {}, body } = {}) {
+async function askPath(
+  target: Target,
+  path: string,
+  { method = 'GET', headers = {}, body }: Request = {},
+): Promise<Called> {
   const answer = await ask(`${target.url}${path}`, {
     method,
     headers: { ...target.headers, ...headers },
@@ -18,7 +25,7 @@ async function askPath(target, path, { method = 'GET', headers = {}, body } = {}
   return { ...answer, ...resultOf(target, answer) }
 }
 
-export const HTTP_JSON_CHECKS = [
+export const HTTP_JSON_CHECKS: readonly Check[] = [
   {
     id: 'http-json/content-type',
     title: 'an answer is application/a2a+json or application/json',
@@ -68,8 +75,8 @@ export const HTTP_JSON_CHECKS = [
       const error = expectError(target, answer, 'TASK_NOT_FOUND')
       ensureEqual(answer, 'error.status', error.status, 'NOT_FOUND')
       ensureEqual(answer, 'the reason', reasonOf(error), 'TASK_NOT_FOUND')
-      const info = error.details.find((detail) => detail.reason !== undefined)
-      ensureEqual(answer, 'the domain', info.domain, 'a2a-protocol.org')
+      const info = error.details?.find((detail) => detail.reason !== undefined)
+      ensureEqual(answer, 'the domain', info?.domain, 'a2a-protocol.org')
     },
   },
   {
@@ -81,7 +88,7 @@ export const HTTP_JSON_CHECKS = [
       const answer = await target.post('{"message": ')
       ensure(
         answer,
-        answer.status === 400 && answer.error !== undefined,
+        answer.status === 400 && answer.error != null,
         'HTTP 400 and an error',
         describeAnswer(answer),
       )
@@ -119,7 +126,7 @@ export const HTTP_JSON_CHECKS = [
         ['GET', '/message:send'],
         ['PUT', '/tasks'],
         ['DELETE', `/tasks/${UNKNOWN}`],
-      ]) {
+      ] as const) {
         const answer = await askPath(target, path, { method })
         ensure(answer, [404, 405].includes(answer.status), 'HTTP 405 or 404', describeAnswer(answer))
       }
@@ -132,7 +139,7 @@ export const HTTP_JSON_CHECKS = [
     only,
     async run({ target }) {
       const task = sentTask(await target.send('echo encoded'))
-      const encoded = [...task.id].map((character) => `%${character.charCodeAt(0).toString(16)}`).join('')
+      const encoded = Array.from(task.id, (character) => `%${character.charCodeAt(0).toString(16)}`).join('')
       const found = await askPath(target, `/tasks/${encoded}`)
       ensureEqual(found, 'the id', plainTask(found).id, task.id)
       for (const id of ['%2e%2e%2fsecret', '%00', 'a%20b']) {

@@ -4,13 +4,26 @@
  */
 
 import { randomUUID } from 'node:crypto'
-import { ask, askForStream } from './http.mjs'
-import { resultOf } from './answers.mjs'
-import { toLegacyParams, toProtoParams } from './legacy.mjs'
-import { routeOf } from './routes.mjs'
-import { Skipped } from './abilities.mjs'
+import type { AgentInterface } from './card.js'
+import { ask, askForStream, type Request } from './http.js'
+import { resultOf, type Called, type CalledStream } from './answers.js'
+import { toLegacyParams, toProtoParams } from './legacy.js'
+import { routeOf, type Operation } from './routes.js'
+import type { Configuration, Params, SentMessage } from './params.js'
+import { Skipped } from './skipped.js'
 
-const LEGACY_METHODS = {
+type Headers = Readonly<Record<string, string>>
+
+interface SendOptions extends SentMessage {
+  readonly configuration?: Configuration
+}
+
+interface TargetOptions {
+  readonly headers?: Headers | undefined
+  readonly webhook: string
+}
+
+const LEGACY_METHODS: Partial<Record<Operation, string>> = {
   SendMessage: 'message/send',
   SendStreamingMessage: 'message/stream',
   GetTask: 'tasks/get',
@@ -24,54 +37,72 @@ const LEGACY_METHODS = {
 }
 
 export class Target {
+  readonly name: string
+  readonly binding: string
+  readonly version: string
+  readonly url: string
+  readonly tenant: string | undefined
+  readonly webhook: string
+  readonly isJsonRpc: boolean
+  readonly isModern: boolean
+  readonly headers: Headers
+  /** What the agent does not do when a message says so: see `abilities.ts`. */
+  lacks: ReadonlySet<string> = new Set()
+
   /** @param options `headers` are sent with every request; `webhook` is the URL of push notification configurations. */
-  constructor(agentInterface, { headers = {}, webhook } = {}) {
-    const { name, binding, version, url, tenant } = agentInterface
-    Object.assign(this, { name, binding, version, url, tenant, webhook })
+  constructor({ name, binding, version, url, tenant }: AgentInterface, { headers, webhook }: TargetOptions) {
+    this.name = name
+    this.binding = binding
+    this.version = version
+    this.url = url
+    this.tenant = tenant
+    this.webhook = webhook
     this.isJsonRpc = binding === 'JSONRPC'
     this.isModern = version === '1.0'
     this.headers = { 'A2A-Version': version, ...headers }
-    /** What the agent does not do when a message says so: see `abilities.mjs`. */
-    this.lacks = new Set()
   }
 
   /** Ends the check unless the agent has the ability. */
-  needs(ability) {
+  needs(ability: string): void {
     if (this.lacks.has(ability)) throw new Skipped(ability)
   }
 
   /** A message of the user in the spelling of A2A 1.0. */
-  message(text, fields = {}) {
-    this.needs(text.split(' ', 1)[0])
+  message(text: string, fields: SentMessage = {}): SentMessage {
+    this.needs(text.split(' ', 1)[0] ?? '')
     return { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text }], ...fields }
   }
 
   /** Sends a text. `fields` belong to the message, `configuration` to the request. */
-  async send(text, { configuration, ...fields } = {}) {
+  async send(text: string, { configuration, ...fields }: SendOptions = {}): Promise<Called> {
     return await this.call('SendMessage', {
       message: this.message(text, fields),
       ...(configuration && { configuration }),
     })
   }
 
-  async stream(text, fields = {}) {
+  async stream(text: string, fields: SentMessage = {}): Promise<CalledStream> {
     return await this.open('SendStreamingMessage', { message: this.message(text, fields) })
   }
 
   /** Calls an operation. The answer has its `result`, or its `error` with `code`, `message` and `reason`. */
-  async call(operation, params = {}, { headers = {} } = {}) {
+  async call(
+    operation: Operation,
+    params: Params = {},
+    { headers = {} }: { readonly headers?: Headers } = {},
+  ): Promise<Called> {
     const answer = await ask(...this.requestOf(operation, params, headers))
     return { ...answer, ...resultOf(this, answer) }
   }
 
   /** Calls an operation whose answer is a stream. An answer that is none is read as by {@link Target.call}. */
-  async open(operation, params = {}, { headers = {} } = {}) {
-    const stream = await askForStream(...this.requestOf(operation, params, headers))
+  async open(operation: Operation, params: Params = {}): Promise<CalledStream> {
+    const stream = await askForStream(...this.requestOf(operation, params))
     return stream.events === undefined ? { ...stream, ...resultOf(this, stream) } : stream
   }
 
   /** The URL and the `init` of the request for an operation. */
-  requestOf(operation, given, headers = {}) {
+  requestOf(operation: Operation, given: Params, headers: Headers = {}): [url: string, init: Request] {
     const params = this.tenant === undefined ? given : { tenant: this.tenant, ...given }
     const sentHeaders = { ...this.headers, ...headers }
     if (this.isJsonRpc) {
@@ -97,20 +128,20 @@ export class Target {
   }
 
   /** Sends a body as it stands to the endpoint of JSON-RPC, or to the route that accepts messages. */
-  async post(body, { headers = {}, path = this.isJsonRpc ? '' : this.sendPath } = {}) {
+  async post(body: unknown, { headers = {} }: { readonly headers?: Headers } = {}): Promise<Called> {
     const allHeaders = { 'Content-Type': 'application/json', ...this.headers, ...headers }
-    const answer = await ask(`${this.url}${path}`, { method: 'POST', headers: allHeaders, body })
+    const answer = await ask(`${this.url}${this.sendPath}`, { method: 'POST', headers: allHeaders, body })
     return { ...answer, ...resultOf(this, answer) }
   }
 
   /** The path that accepts messages, after the URL of the interface. */
-  get sendPath() {
+  get sendPath(): string {
     if (this.isJsonRpc) return ''
     return this.isModern ? '/message:send' : '/v1/message:send'
   }
 
   /** The body of a request that sends `text`, as {@link Target.post} takes it. */
-  bodyOf(text) {
+  bodyOf(text: string): unknown {
     return this.requestOf('SendMessage', { message: this.message(text) })[1].body
   }
 }

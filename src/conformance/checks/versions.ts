@@ -1,12 +1,13 @@
 /** Checks of versions, extensions and headers. */
 
-import { ensure, ensureEqual } from '../kit/mismatch.mjs'
-import { expectError, expectResult } from '../kit/answers.mjs'
-import { askOverSocket } from '../kit/socket.mjs'
+import type { Check } from '../kit/check.js'
+import { ensure, ensureEqual } from '../kit/mismatch.js'
+import { expectError, expectResult } from '../kit/answers.js'
+import { askOverSocket } from '../kit/socket.js'
 
 const only = { version: '1.0' }
 
-export const VERSION_CHECKS = [
+export const VERSION_CHECKS: readonly Check[] = [
   {
     id: 'version/unknown',
     title: 'a version that the agent does not speak is refused',

@@ -1,22 +1,25 @@
 /** Checks of GetTask, CancelTask and SubscribeToTask. */
 
-import { ask, eventsIn } from '../kit/http.mjs'
-import { describeAnswer, ensure, ensureEqual } from '../kit/mismatch.mjs'
-import { expectError, resultOf } from '../kit/answers.mjs'
-import { expectState, nextUpdate, plainTask, sentTask, updatesOf } from '../kit/tasks.mjs'
+import type { CardContext, Check } from '../kit/check.js'
+import { ask, eventsIn } from '../kit/http.js'
+import { describeAnswer, ensure, ensureEqual } from '../kit/mismatch.js'
+import { expectError, resultOf } from '../kit/answers.js'
+import { expectState, nextUpdate, plainTask, sentTask, type PlainTask, updatesOf } from '../kit/tasks.js'
+import type { SseEvent } from '../kit/sse.js'
+import type { Target } from '../kit/targets.js'
 
 const GET = { '1.0': '§3.1.3', 0.3: '§7.3' }
 const CANCEL = { '1.0': '§3.1.5', 0.3: '§7.4' }
 const SUBSCRIBE = { '1.0': '§3.1.6', 0.3: '§7.9' }
 const HISTORY = { '1.0': '§3.2.4', 0.3: '§7.3.1' }
 const UNKNOWN = 'there-is-no-such-task'
-const streams = ({ card }) => card.capabilities?.streaming === true
+const streams = ({ card }: CardContext): boolean => card.capabilities?.streaming === true
 
-async function begin(target) {
+async function begin(target: Target): Promise<PlainTask> {
   return sentTask(await target.send('wait', { configuration: { returnImmediately: true } }))
 }
 
-export const TASK_CHECKS = [
+export const TASK_CHECKS: readonly Check[] = [
   {
     id: 'get/same',
     title: 'a task is read as it was answered',
@@ -151,15 +154,13 @@ export const TASK_CHECKS = [
     when: streams,
     async run({ target }) {
       const { id } = await begin(target)
-      const streams = [
-        await target.open('SubscribeToTask', { id }),
-        await target.open('SubscribeToTask', { id }),
-      ]
-      for (const stream of streams) await nextUpdate(target, stream)
+      const first = await target.open('SubscribeToTask', { id })
+      const second = await target.open('SubscribeToTask', { id })
+      for (const stream of [first, second]) await nextUpdate(target, stream)
       await target.call('CancelTask', { id })
-      const [one, two] = await Promise.all(streams.map((stream) => updatesOf(target, stream)))
+      const [one, two] = await Promise.all([updatesOf(target, first), updatesOf(target, second)])
       ensureEqual(
-        streams[1],
+        second,
         'the updates',
         two.map(({ raw }) => raw),
         one.map(({ raw }) => raw),
@@ -174,15 +175,13 @@ export const TASK_CHECKS = [
     when: streams,
     async run({ target }) {
       const { id } = await begin(target)
-      const streams = [
-        await target.open('SubscribeToTask', { id }),
-        await target.open('SubscribeToTask', { id }),
-      ]
-      for (const stream of streams) await nextUpdate(target, stream)
-      streams[0].close()
+      const first = await target.open('SubscribeToTask', { id })
+      const second = await target.open('SubscribeToTask', { id })
+      for (const stream of [first, second]) await nextUpdate(target, stream)
+      first.close()
       await target.call('CancelTask', { id })
-      const rest = await updatesOf(target, streams[1])
-      ensureEqual(streams[1], 'the last state', rest.at(-1)?.state, 'canceled')
+      const rest = await updatesOf(target, second)
+      ensureEqual(second, 'the last state', rest.at(-1)?.state, 'canceled')
     },
   },
   {
@@ -242,9 +241,14 @@ export const TASK_CHECKS = [
       const stream = await target.open('SubscribeToTask', { id })
       await nextUpdate(target, stream)
       await target.send('Ada', { taskId: id })
-      let last
+      let last: SseEvent | undefined
       for await (const event of eventsIn(stream)) last = event
-      ensure(stream, last?.data.includes('TASK_STATE_COMPLETED'), 'TASK_STATE_COMPLETED at last', last?.text)
+      ensure(
+        stream,
+        last?.data.includes('TASK_STATE_COMPLETED') === true,
+        'TASK_STATE_COMPLETED at last',
+        last?.text,
+      )
     },
   },
 ]

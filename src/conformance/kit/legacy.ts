@@ -3,10 +3,12 @@
  * SDKs send over HTTP+JSON.
  */
 
-const ROLES = { ROLE_USER: 'user', ROLE_AGENT: 'agent' }
+import type { Configuration, Params, SentMessage } from './params.js'
+
+const ROLES: Readonly<Record<string, string>> = { ROLE_USER: 'user', ROLE_AGENT: 'agent' }
 
 /** For JSON-RPC (0.3 §7). */
-export function toLegacyParams(operation, params) {
+export function toLegacyParams(operation: string, params: Params): Params {
   switch (operation) {
     case 'SendMessage':
     case 'SendStreamingMessage':
@@ -30,17 +32,17 @@ export function toLegacyParams(operation, params) {
 }
 
 /** For HTTP+JSON: the messages of `a2a.proto` of 0.3. */
-export function toProtoParams(operation, params) {
+export function toProtoParams(operation: string, params: Params): object {
   if (operation === 'CreateTaskPushNotificationConfig') {
     // The body is the field `config` of the request.
     const { taskId, ...pushNotificationConfig } = params
     return {
-      name: `tasks/${taskId}/pushNotificationConfigs/${pushNotificationConfig.id}`,
+      name: `tasks/${String(taskId)}/pushNotificationConfigs/${String(pushNotificationConfig.id)}`,
       pushNotificationConfig,
     }
   }
   const { message, configuration } = params
-  const { parts, ...rest } = message ?? {}
+  const { parts, ...rest }: SentMessage = message ?? {}
   return {
     ...params,
     ...(message && { message: { ...rest, ...(parts !== undefined && { content: parts }) } }),
@@ -48,7 +50,7 @@ export function toProtoParams(operation, params) {
   }
 }
 
-function toLegacyMessage({ role, parts, ...rest }) {
+function toLegacyMessage({ role, parts, ...rest }: SentMessage): SentMessage {
   return {
     kind: 'message',
     ...rest,
@@ -57,10 +59,10 @@ function toLegacyMessage({ role, parts, ...rest }) {
   }
 }
 
-function toLegacyPart(part) {
-  return typeof part?.text === 'string' ? { kind: 'text', ...part } : part
+function toLegacyPart(part: { readonly text?: string }): object {
+  return typeof part.text === 'string' ? { kind: 'text', ...part } : part
 }
 
-function toLegacyConfiguration({ returnImmediately, ...rest }) {
+function toLegacyConfiguration({ returnImmediately, ...rest }: Configuration): Configuration {
   return { ...rest, ...(returnImmediately !== undefined && { blocking: !returnImmediately }) }
 }

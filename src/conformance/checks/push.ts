@@ -1,14 +1,21 @@
 /** Checks of the configurations of push notifications. */
 
-import { ensure, ensureEqual, describeAnswer } from '../kit/mismatch.mjs'
-import { expectError, expectResult } from '../kit/answers.mjs'
-import { sentTask } from '../kit/tasks.mjs'
+import type { CardContext, Check } from '../kit/check.js'
+import { ensure, ensureEqual, describeAnswer } from '../kit/mismatch.js'
+import { expectError, expectResult } from '../kit/answers.js'
+import { sentTask } from '../kit/tasks.js'
+import type { Called } from '../kit/answers.js'
+import type { Target } from '../kit/targets.js'
+import type { WireBody, WireConfig } from '../kit/wire.js'
 
 const UNKNOWN = 'there-is-no-such-task'
 const CREATE = { '1.0': '§3.1.7', 0.3: '§7.5' }
-const offered = ({ card }) => card.capabilities?.pushNotifications === true
+const offered = ({ card }: CardContext): boolean => card.capabilities?.pushNotifications === true
 
-async function create(target, id = 'hook') {
+async function create(
+  target: Target,
+  id = 'hook',
+): Promise<{ readonly taskId: string; readonly answer: Called; readonly config: WireConfig }> {
   const { id: taskId } = sentTask(await target.send('echo push'))
   const answer = await target.call('CreateTaskPushNotificationConfig', {
     taskId,
@@ -20,20 +27,20 @@ async function create(target, id = 'hook') {
 }
 
 /** `id` and `url` of a configuration, in 0.3 inside of `pushNotificationConfig`. */
-function configOf({ pushNotificationConfig, ...rest }) {
+function configOf({ pushNotificationConfig, ...rest }: WireConfig): WireConfig {
   const { id, url } = pushNotificationConfig ?? rest
   return { id, url }
 }
 
 /** A list is `{ configs }` in 1.0 and in ProtoJSON, a plain one in JSON-RPC of 0.3. */
-function configsOf(answer) {
-  const result = expectResult(answer, 'a list of configurations')
-  const list = Array.isArray(result) ? result : (result.configs ?? [])
+function configsOf(answer: Called): WireConfig[] {
+  const result: WireBody | readonly WireConfig[] = expectResult(answer, 'a list of configurations')
+  const list: readonly WireConfig[] = Array.isArray(result) ? result : (result.configs ?? [])
   ensure(answer, Array.isArray(list), 'a list', answer.text)
   return list.map(configOf)
 }
 
-export const PUSH_CHECKS = [
+export const PUSH_CHECKS: readonly Check[] = [
   {
     id: 'push/create',
     title: 'a configuration comes back with its id and URL',

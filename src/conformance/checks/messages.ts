@@ -1,26 +1,33 @@
 /** Checks of SendMessage. */
 
+import type { Check } from '../kit/check.js'
 import { randomUUID } from 'node:crypto'
-import { ensure, ensureEqual } from '../kit/mismatch.mjs'
-import { expectError } from '../kit/answers.mjs'
-import { expectState, isTerminal, plainTask, sentMessage, sentTask } from '../kit/tasks.mjs'
+import { ensure, ensureEqual } from '../kit/mismatch.js'
+import { expectError } from '../kit/answers.js'
+import { expectState, isTerminal, plainTask, sentMessage, sentTask } from '../kit/tasks.js'
+import type { Params, SentMessage } from '../kit/params.js'
 
 const SEND = { '1.0': '§3.1.1', 0.3: '§7.1' }
 const UNKNOWN = 'there-is-no-such-task'
 const TEXT = 'naïve 日本語 👩‍🚀 "quoted" \\ /'
 
 /** A check that a message is refused for what is wrong in it. `wrong` changes a message of A2A 1.0. */
-function refused(id, title, wrong) {
+function refused(id: string, title: string, wrong: (message: SentMessage) => Params): Check {
   return {
     ...{ id: `message/${id}`, title, spec: { '1.0': '§3.3.2, §4.1.4', 0.3: '§6.4' } },
     async run({ target }) {
       const answer = await target.call('SendMessage', wrong(target.message('echo wrong')))
-      expectError(target, answer, 'INVALID_PARAMS', ...(target.isModern ? [] : ['INVALID_REQUEST']))
+      expectError(
+        target,
+        answer,
+        'INVALID_PARAMS',
+        ...(target.isModern ? [] : (['INVALID_REQUEST'] as const)),
+      )
     },
   }
 }
 
-export const MESSAGE_CHECKS = [
+export const MESSAGE_CHECKS: readonly Check[] = [
   {
     id: 'message/echo',
     title: 'a message is answered with the task when it has completed',
@@ -40,13 +47,14 @@ export const MESSAGE_CHECKS = [
     title: 'each new task has an id of its own, and a context',
     spec: { '1.0': '§3.4.1, §3.4.2', 0.3: '§6.1' },
     async run({ target }) {
-      const answers = [await target.send('echo one'), await target.send('echo two')]
-      const [one, two] = answers.map(sentTask)
-      ensure(answers[1], one.id !== two.id, 'a new id', two.id)
+      const one = sentTask(await target.send('echo one'))
+      const answer = await target.send('echo two')
+      const two = sentTask(answer)
+      ensure(answer, one.id !== two.id, 'a new id', two.id)
       const hasContext = [one, two].every(
         ({ contextId }) => typeof contextId === 'string' && contextId !== '',
       )
-      ensure(answers[1], hasContext, 'a contextId', answers[1].text)
+      ensure(answer, hasContext, 'a contextId', answer.text)
     },
   },
   {
@@ -179,7 +187,7 @@ export const MESSAGE_CHECKS = [
         target,
         answer,
         'UNSUPPORTED_OPERATION',
-        ...(target.isModern ? [] : ['INVALID_REQUEST', 'INVALID_PARAMS']),
+        ...(target.isModern ? [] : (['INVALID_REQUEST', 'INVALID_PARAMS'] as const)),
       )
     },
   },
