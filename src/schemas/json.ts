@@ -15,10 +15,7 @@ export interface JsonObject {
 const JSON_TYPES: readonly string[] = ['string', 'number', 'boolean', 'object']
 
 /** Any value of a JSON type. Returned unchanged, not copied. */
-export const JsonValueSchema = custom<JsonValue>(
-  (value) => JSON_TYPES.includes(typeof value),
-  'must be JSON',
-)
+export const JsonValueSchema = custom<JsonValue>((value) => JSON_TYPES.includes(typeof value), 'must be JSON')
 
 /** The error text of {@link JsonObjectSchema}. */
 export const NOT_AN_OBJECT = 'must be an object'

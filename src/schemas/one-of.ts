@@ -5,7 +5,7 @@
  */
 import type * as z from 'zod/mini'
 import { refine } from './scalars.js'
-import type { Infer, Schema, ZodOf } from './schema.js'
+import type { Schema } from './schema.js'
 
 /** `T` with exactly one of its members `K`, as a union with one object type per member. */
 export type ExactlyOne<T, K extends keyof T, Each extends K = K> = Each extends K

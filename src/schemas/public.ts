@@ -83,16 +83,24 @@ export const PartSchema = toZod(part.PartSchema)
 export const AuthenticationInfoSchema = toZod(push.AuthenticationInfoSchema)
 
 /** A2A 1.0 §3.1.10. */
-export const DeleteTaskPushNotificationConfigRequestSchema = toZod(push.DeleteTaskPushNotificationConfigRequestSchema)
+export const DeleteTaskPushNotificationConfigRequestSchema = toZod(
+  push.DeleteTaskPushNotificationConfigRequestSchema,
+)
 
 /** A2A 1.0 §3.1.8. */
-export const GetTaskPushNotificationConfigRequestSchema = toZod(push.GetTaskPushNotificationConfigRequestSchema)
+export const GetTaskPushNotificationConfigRequestSchema = toZod(
+  push.GetTaskPushNotificationConfigRequestSchema,
+)
 
 /** A2A 1.0 §3.1.9. The page size is not `optional` in the proto, so 0 means no limit. */
-export const ListTaskPushNotificationConfigsRequestSchema = toZod(push.ListTaskPushNotificationConfigsRequestSchema)
+export const ListTaskPushNotificationConfigsRequestSchema = toZod(
+  push.ListTaskPushNotificationConfigsRequestSchema,
+)
 
 /** A2A 1.0 §3.1.9. ProtoJSON leaves an empty `configs` out. */
-export const ListTaskPushNotificationConfigsResponseSchema = toZod(push.ListTaskPushNotificationConfigsResponseSchema)
+export const ListTaskPushNotificationConfigsResponseSchema = toZod(
+  push.ListTaskPushNotificationConfigsResponseSchema,
+)
 
 /** A2A 1.0 §4.3.1; also the request that creates one (§3.1.7). Without `id` the agent chooses one. */
 export const TaskPushNotificationConfigSchema = toZod(push.TaskPushNotificationConfigSchema)

@@ -39,14 +39,18 @@ export const ListTaskPushNotificationConfigsRequestSchema = object({
   pageSize: optional(integer(0)),
   pageToken: optional(string),
 })
-export type ListTaskPushNotificationConfigsRequest = Infer<typeof ListTaskPushNotificationConfigsRequestSchema>
+export type ListTaskPushNotificationConfigsRequest = Infer<
+  typeof ListTaskPushNotificationConfigsRequestSchema
+>
 
 /** A2A 1.0 §3.1.9. ProtoJSON leaves an empty `configs` out. */
 export const ListTaskPushNotificationConfigsResponseSchema = object({
   configs: optional(list(TaskPushNotificationConfigSchema)),
   nextPageToken: optional(string),
 })
-export type ListTaskPushNotificationConfigsResponse = Infer<typeof ListTaskPushNotificationConfigsResponseSchema>
+export type ListTaskPushNotificationConfigsResponse = Infer<
+  typeof ListTaskPushNotificationConfigsResponseSchema
+>
 
 /** A2A 1.0 §3.1.10. */
 export const DeleteTaskPushNotificationConfigRequestSchema = object({
@@ -54,4 +58,6 @@ export const DeleteTaskPushNotificationConfigRequestSchema = object({
   taskId: nonEmptyString,
   id: nonEmptyString,
 })
-export type DeleteTaskPushNotificationConfigRequest = Infer<typeof DeleteTaskPushNotificationConfigRequestSchema>
+export type DeleteTaskPushNotificationConfigRequest = Infer<
+  typeof DeleteTaskPushNotificationConfigRequestSchema
+>

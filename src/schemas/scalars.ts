@@ -5,7 +5,15 @@
  */
 import type * as z from 'zod/mini'
 import { isRecord } from '../runtime/unread.js'
-import { Fault, type Check, type Definition, type Infer, type Schema, type Shape, type ZodOf } from './schema.js'
+import {
+  Fault,
+  type Check,
+  type Definition,
+  type Infer,
+  type Schema,
+  type Shape,
+  type ZodOf,
+} from './schema.js'
 import { notOneOf, wrongType } from './texts.js'
 
 const MAX_INT32 = 2_147_483_647
@@ -18,7 +26,10 @@ function define<Z extends z.ZodMiniType>(
   return { definition, read: read as Schema<Z>['read'], checks: [] }
 }
 
-function primitive<Z extends z.ZodMiniType>(type: 'string' | 'number' | 'boolean', error?: string): Schema<Z> {
+function primitive<Z extends z.ZodMiniType>(
+  type: 'string' | 'number' | 'boolean',
+  error?: string,
+): Schema<Z> {
   const isNumber = type === 'number'
   return define({ type, error }, (value) =>
     typeof value === type && (!isNumber || Number.isFinite(value))
@@ -59,10 +70,7 @@ export function text(error: string): Schema<z.ZodMiniString<string>> {
 export const unknown = define<z.ZodMiniUnknown>({ type: 'unknown' }, (value) => value)
 
 /** Values for which `test` holds. They are returned unchanged, not copied. */
-export function custom<T>(
-  test: (value: unknown) => boolean,
-  error: string,
-): Schema<z.ZodMiniCustom<T, T>> {
+export function custom<T>(test: (value: unknown) => boolean, error: string): Schema<z.ZodMiniCustom<T, T>> {
   return define({ type: 'custom', test, error }, (value) => (test(value) ? value : new Fault(error)))
 }
 
@@ -203,6 +211,8 @@ export function nullable<S extends Schema>(inner: S): Schema<z.ZodMiniNullable<Z
 }
 
 /** A property that may be absent or `null`. */
-export function nullish<S extends Schema>(inner: S): Schema<z.ZodMiniExactOptional<z.ZodMiniNullable<ZodOf<S>>>> {
+export function nullish<S extends Schema>(
+  inner: S,
+): Schema<z.ZodMiniExactOptional<z.ZodMiniNullable<ZodOf<S>>>> {
   return optional(nullable(inner))
 }

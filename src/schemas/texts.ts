@@ -6,7 +6,9 @@
 import type * as z from 'zod/mini'
 
 export function wrongType(expected: string, value: unknown): string {
-  return value === undefined ? 'is missing' : `must be ${withArticle(expected)}, got ${withArticle(typeOf(value))}`
+  return value === undefined
+    ? 'is missing'
+    : `must be ${withArticle(expected)}, got ${withArticle(typeOf(value))}`
 }
 
 export function notOneOf(values: readonly unknown[]): string {

@@ -30,8 +30,9 @@ export function toZod<Z extends z.ZodMiniType>(schema: Schema<Z>): Z {
   return zod as Z
 }
 
-function refinement({ test, error, path }: Check): z.core.$ZodCheck<unknown> {
-  return z.refine<unknown>((value) => test(value), {
+function refinement(check: Check): z.core.$ZodCheck<unknown> {
+  const { error, path } = check
+  return z.refine<unknown>((value) => check.test(value), {
     path: [...path],
     error: typeof error === 'string' ? error : ({ input }) => error(input),
   })

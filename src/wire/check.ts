@@ -3,12 +3,10 @@
  *
  * @module
  */
-import type * as z from 'zod/mini'
 import { invalidParams, type A2AError } from '../core/errors.js'
 import { describe } from '../runtime/describe.js'
 import { NOT_AN_OBJECT } from '../schemas/json.js'
 import { Fault, type SchemaOf } from '../schemas/schema.js'
-import { reasonOf } from '../schemas/texts.js'
 import { pathText } from './normalize.js'
 
 /**
@@ -25,17 +23,6 @@ export function check<T>(schema: SchemaOf<T>, value: unknown, root = ''): T {
   const second = hasDefaults(value) ? schema.read(withoutDefaults(value)) : first
   if (second instanceof Fault) throw errorOf(second, root)
   return second
-}
-
-/** Like {@link check}, by a schema of zod. */
-export function checkByZod<T>(schema: z.ZodMiniType<T>, value: unknown, root = ''): T {
-  const first = schema.safeParse(value)
-  if (first.success) return first.data
-  // With the texts of ours for schemas without their own. They take precedence over a locale that the process has set.
-  const second = schema.safeParse(hasDefaults(value) ? withoutDefaults(value) : value, { error: reasonOf })
-  if (second.success) return second.data
-  const { path = [], message = 'is invalid' } = second.error.issues[0] ?? {}
-  throw invalidParams(pathText(path, root), message)
 }
 
 /**
@@ -64,7 +51,7 @@ function isDefault(key: string, value: unknown): boolean {
   return (value === null && key !== 'data') || (value === '' && OFTEN_EMPTY.has(key))
 }
 
-function hasDefaults(value: unknown): boolean {
+export function hasDefaults(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(hasDefaults)
   if (typeof value !== 'object' || value === null) return false
   return Object.entries(value).some(
@@ -72,7 +59,7 @@ function hasDefaults(value: unknown): boolean {
   )
 }
 
-function withoutDefaults(value: unknown): unknown {
+export function withoutDefaults(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutDefaults)
   if (typeof value !== 'object' || value === null) return value
   const kept = Object.entries(value).filter(([key, child]) => !isDefault(key, child))

@@ -74,7 +74,9 @@ function fieldOf(schema: Schema, isMember: boolean): Field {
 }
 
 function optionalField(schema: Schema, isMember: boolean): Field {
-  return schema.definition.type === 'string' && !isMember ? { isEmptyTextAbsent: true } : fieldOf(schema, isMember)
+  return schema.definition.type === 'string' && !isMember
+    ? { isEmptyTextAbsent: true }
+    : fieldOf(schema, isMember)
 }
 
 /** The enums of the proto, in the order of their numbers. */

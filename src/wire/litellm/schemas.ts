@@ -22,11 +22,7 @@ import type { IncomingMessage, Requests } from '../dialect.js'
 import { standardBase64 } from '../view.js'
 
 /** The maximum length of ids and names in the core. */
-const name = refine(
-  string,
-  ({ length }) => length <= 1024,
-  'must have at most 1024 characters',
-)
+const name = refine(string, ({ length }) => length <= 1024, 'must have at most 1024 characters')
 
 /** Media types whose content may be plain text. All other content must be base64. */
 const TEXT_TYPE = /^text\/|[/+](?:json|xml|yaml)\b/i

@@ -9,7 +9,16 @@ import { AbortScope } from '../../../http/abort.js'
 import { fieldsOf } from '../../../http/json.js'
 import { requireClock, requireFunctions, requireKnown } from '../../../runtime/options.js'
 import { A2AError, invalidParams } from '../../../core/errors.js'
-import { boolean, custom, list, nonEmptyString, object, optional, refine, text } from '../../../schemas/scalars.js'
+import {
+  boolean,
+  custom,
+  list,
+  nonEmptyString,
+  object,
+  optional,
+  refine,
+  text,
+} from '../../../schemas/scalars.js'
 import { tryRead, type Infer } from '../../../schemas/schema.js'
 import { check } from '../../../wire/check.js'
 import type { AgentStatus, RegisteredAgent } from '../../registry/agent.js'

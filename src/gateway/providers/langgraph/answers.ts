@@ -5,7 +5,17 @@
  */
 import type { ArtifactInput, PartInput } from '../../../core/params.js'
 import type { JsonValue } from '../../../core/json-types.js'
-import { list, nonEmptyString, nullish, object, optional, record, string, strings, unknown } from '../../../schemas/scalars.js'
+import {
+  list,
+  nonEmptyString,
+  nullish,
+  object,
+  optional,
+  record,
+  string,
+  strings,
+  unknown,
+} from '../../../schemas/scalars.js'
 import type { Infer } from '../../../schemas/schema.js'
 import type { TaskUpdate } from '../../provider.js'
 

@@ -99,12 +99,7 @@ export class VertexEngine {
     return this.#settings.userId ?? own
   }
 
-  async #query<T>(
-    schema: SchemaOf<T>,
-    method: string,
-    input: JsonObject,
-    call: ProviderCall,
-  ): Promise<T> {
+  async #query<T>(schema: SchemaOf<T>, method: string, input: JsonObject, call: ProviderCall): Promise<T> {
     const body = { class_method: method, input }
     const answer = await this.#service.send({ method: 'POST', path: `${this.#path}:query`, body }, call)
     return parseAnswer(this.#service, schema, answer.json())

@@ -6,7 +6,16 @@
 import { A2AClient } from '../../../client/a2a-client.js'
 import { A2AError, invalidParams, taskNotFound } from '../../../core/errors.js'
 import type { JsonValue } from '../../../core/json-types.js'
-import { boolean, literal, nonEmptyString, object, oneOf, optional, refine, string } from '../../../schemas/scalars.js'
+import {
+  boolean,
+  literal,
+  nonEmptyString,
+  object,
+  oneOf,
+  optional,
+  refine,
+  string,
+} from '../../../schemas/scalars.js'
 import type { RegisteredAgent } from '../../registry/agent.js'
 import type { AgentProvider, ProviderCall, ProviderTask, TaskRef, TaskUpdate } from '../../provider.js'
 import { requireServiceOptions, Service, type ServiceOptions } from '../shared/service.js'
