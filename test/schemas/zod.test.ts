@@ -116,7 +116,7 @@ class Generator {
   /** `value` with something changed, at any depth. */
   changed(value: unknown): unknown {
     if (typeof value !== 'object' || value === null || this.happens(0.1)) return this.pick(ANY)
-    const copy: unknown[] | Record<string, unknown> = Array.isArray(value) ? [...value] : { ...value }
+    const copy: object = Array.isArray(value) ? Array.from<unknown>(value) : { ...value }
     const keys = Object.keys(copy)
     const key = String(this.pick(this.happens(0.1) ? KEYS : [...keys, 'new']))
     if (this.happens(0.2)) Reflect.deleteProperty(copy, key)
