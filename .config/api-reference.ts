@@ -158,6 +158,7 @@ function unexportedIn(all: readonly Export[], checker: ts.TypeChecker, documente
   const found: Export[] = []
   const visit = (node: ts.Node): void => {
     if (ts.isBlock(node) || (ts.isClassElement(node) && !isPublic(node))) return
+    if (ts.isTypeAliasDeclaration(node) && INFERRED.test(node.type.getText())) return
     ts.forEachChild(node, visit)
     const name = ts.isTypeReferenceNode(node)
       ? node.typeName
@@ -224,7 +225,10 @@ function codeOf(declaration: ts.Declaration, checker: ts.TypeChecker, all: reado
   if (ts.isClassDeclaration(declaration)) return classOf(declaration, checker)
   if (ts.isFunctionDeclaration(declaration)) return isImplementation(declaration) ? '' : headOf(declaration)
   if (ts.isVariableDeclaration(declaration)) {
-    return `const ${declaration.name.getText()}: ${typeOf(declaration, checker)}`
+    const name = declaration.name.getText()
+    // A schema has the type of its values, which is exported beside it.
+    const values = all.find((one) => name === `${one.name}Schema`)
+    return `const ${name}: ${values ? `z.ZodMiniType<${values.name}>` : typeOf(declaration, checker)}`
   }
   if (ts.isTypeAliasDeclaration(declaration)) return aliasOf(declaration, checker, all)
   if (ts.isInterfaceDeclaration(declaration)) {
@@ -233,29 +237,18 @@ function codeOf(declaration: ts.Declaration, checker: ts.TypeChecker, all: reado
   return ''
 }
 
-/** The type as written, else as inferred. A schema has that of its values, which `z.infer` is declared with beside it. */
+/** The type as written, else as inferred. */
 function typeOf(
   declaration: ts.VariableDeclaration | ts.PropertyDeclaration,
   checker: ts.TypeChecker,
 ): string {
   if (declaration.type) return declaration.type.getText()
-  const values = inferredIn(declaration.getSourceFile()).get(declaration.name.getText())
-  if (values !== undefined) return `z.ZodMiniType<${values.name.text}>`
   const text = textOf(checker.getTypeAtLocation(declaration.name), checker)
   return text.length <= LONGEST_TYPE ? linesOf(text) : '{ … }'
 }
 
-/** The type aliases of a file that are made of schemas, by the name of the schema. */
-function inferredIn(source: ts.SourceFile): Map<string, ts.TypeAliasDeclaration> {
-  const aliases = source.statements.filter((one) => ts.isTypeAliasDeclaration(one))
-  const found = aliases.flatMap((one) => {
-    const [, schema] = INFERRED.exec(one.type.getText()) ?? []
-    return schema === undefined ? [] : [[schema, one] as const]
-  })
-  return new Map(found)
-}
-
-const INFERRED = /^z\.infer<\s*typeof (\w+)\s*>$/
+/** The type of the values of a schema. */
+const INFERRED = /^Infer<\s*typeof \w+\s*>$/
 
 /** An inferred type by its members. Types of the same kind in it have their names. A long type stays as written. */
 function aliasOf(

@@ -6,7 +6,8 @@
 import { invalidParams } from '../core/errors.js'
 import { AgentCardSchema, AgentInterfaceSchema, type AgentCard } from '../schemas/agent-card.js'
 import { list, object } from '../schemas/scalars.js'
-import { validate, type Schema } from '../wire/check.js'
+import type { SchemaOf } from '../schemas/schema.js'
+import { validate } from '../wire/check.js'
 import { normalize, type Spelling } from '../wire/normalize.js'
 import { plain } from './plain.js'
 import { CARD, LOCAL_CARD } from './spellings.js'
@@ -35,7 +36,7 @@ export function readAgentCard(json: unknown): AgentCard {
   return read(json, LOCAL_CARD, LocalCardSchema)
 }
 
-function read(json: unknown, spelling: Spelling, schema: Schema<AgentCard>): AgentCard {
+function read(json: unknown, spelling: Spelling, schema: SchemaOf<AgentCard>): AgentCard {
   const card = validate(schema, normalize(plain(json), spelling, 'card'), 'card')
   card.supportedInterfaces.forEach(({ url }, index) => {
     if (url.length <= MAX_URL_LENGTH) return

@@ -3,10 +3,10 @@
  *
  * @module
  */
-import type * as z from 'zod/mini'
 import { JsonObjectSchema } from './json.js'
 import { boolean, list, nonEmptyString, object, optional, record, string, strings } from './scalars.js'
 import { SecurityRequirementSchema, SecuritySchemeSchema } from './security.js'
+import type { Infer } from './schema.js'
 
 // Required arrays have at least one element (§5.7).
 const requiredStrings = list(string, 'must not be empty')
@@ -18,14 +18,14 @@ export const AgentInterfaceSchema = object({
   tenant: optional(string),
   protocolVersion: nonEmptyString,
 })
-export type AgentInterface = z.infer<typeof AgentInterfaceSchema>
+export type AgentInterface = Infer<typeof AgentInterfaceSchema>
 
 /** A2A 1.0 §4.4.2. */
 export const AgentProviderSchema = object({
   url: nonEmptyString,
   organization: string,
 })
-export type AgentProvider = z.infer<typeof AgentProviderSchema>
+export type AgentProvider = Infer<typeof AgentProviderSchema>
 
 /** A2A 1.0 §4.4.4. */
 export const AgentExtensionSchema = object({
@@ -34,7 +34,7 @@ export const AgentExtensionSchema = object({
   required: optional(boolean),
   params: optional(JsonObjectSchema),
 })
-export type AgentExtension = z.infer<typeof AgentExtensionSchema>
+export type AgentExtension = Infer<typeof AgentExtensionSchema>
 
 /** A2A 1.0 §4.4.3. */
 export const AgentCapabilitiesSchema = object({
@@ -43,7 +43,7 @@ export const AgentCapabilitiesSchema = object({
   extensions: optional(list(AgentExtensionSchema)),
   extendedAgentCard: optional(boolean),
 })
-export type AgentCapabilities = z.infer<typeof AgentCapabilitiesSchema>
+export type AgentCapabilities = Infer<typeof AgentCapabilitiesSchema>
 
 /** A2A 1.0 §4.4.5. */
 export const AgentSkillSchema = object({
@@ -56,7 +56,7 @@ export const AgentSkillSchema = object({
   outputModes: optional(strings),
   securityRequirements: optional(list(SecurityRequirementSchema)),
 })
-export type AgentSkill = z.infer<typeof AgentSkillSchema>
+export type AgentSkill = Infer<typeof AgentSkillSchema>
 
 /** A JWS (A2A 1.0 §4.4.7). */
 export const AgentCardSignatureSchema = object({
@@ -64,7 +64,7 @@ export const AgentCardSignatureSchema = object({
   signature: nonEmptyString,
   header: optional(JsonObjectSchema),
 })
-export type AgentCardSignature = z.infer<typeof AgentCardSignatureSchema>
+export type AgentCardSignature = Infer<typeof AgentCardSignatureSchema>
 
 /** A2A 1.0 §4.4.1. */
 export const AgentCardSchema = object({
@@ -84,4 +84,4 @@ export const AgentCardSchema = object({
   signatures: optional(list(AgentCardSignatureSchema)),
   iconUrl: optional(string),
 })
-export type AgentCard = z.infer<typeof AgentCardSchema>
+export type AgentCard = Infer<typeof AgentCardSchema>

@@ -3,11 +3,11 @@
  *
  * @module
  */
-import type * as z from 'zod/mini'
 import { JsonObjectSchema } from './json.js'
 import { PartSchema } from './part.js'
 import { STRICT, type Rules } from './rules.js'
 import { list, nonEmptyString, object, optional, string, strings } from './scalars.js'
+import type { Infer } from './schema.js'
 
 export function defineArtifact(part: typeof PartSchema, { whenNoParts }: Rules) {
   return object({
@@ -22,4 +22,4 @@ export function defineArtifact(part: typeof PartSchema, { whenNoParts }: Rules) 
 
 /** A2A 1.0 §4.1.7. */
 export const ArtifactSchema = defineArtifact(PartSchema, STRICT)
-export type Artifact = z.infer<typeof ArtifactSchema>
+export type Artifact = Infer<typeof ArtifactSchema>

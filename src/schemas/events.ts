@@ -3,24 +3,24 @@
  *
  * @module
  */
-import type * as z from 'zod/mini'
 import { ArtifactSchema } from './artifact.js'
 import { JsonObjectSchema } from './json.js'
 import { MessageSchema } from './message.js'
 import { exactlyOneOf } from './one-of.js'
 import { boolean, nonEmptyString, object, optional } from './scalars.js'
 import { TaskSchema, TaskStatusSchema } from './task.js'
+import type { Infer, Schema } from './schema.js'
 
 /** `contextId`: some agents leave the context out. */
-export function defineStatusUpdate<C extends z.ZodMiniType>(contextId: C, status: typeof TaskStatusSchema) {
+export function defineStatusUpdate<C extends Schema>(contextId: C, status: typeof TaskStatusSchema) {
   return object({ taskId: nonEmptyString, contextId, status, metadata: optional(JsonObjectSchema) })
 }
 
 /** A2A 1.0 §4.2.1. */
 export const TaskStatusUpdateEventSchema = defineStatusUpdate(nonEmptyString, TaskStatusSchema)
-export type TaskStatusUpdateEvent = z.infer<typeof TaskStatusUpdateEventSchema>
+export type TaskStatusUpdateEvent = Infer<typeof TaskStatusUpdateEventSchema>
 
-export function defineArtifactUpdate<C extends z.ZodMiniType>(contextId: C, artifact: typeof ArtifactSchema) {
+export function defineArtifactUpdate<C extends Schema>(contextId: C, artifact: typeof ArtifactSchema) {
   return object({
     taskId: nonEmptyString,
     contextId,
@@ -33,7 +33,7 @@ export function defineArtifactUpdate<C extends z.ZodMiniType>(contextId: C, arti
 
 /** A2A 1.0 §4.2.2. */
 export const TaskArtifactUpdateEventSchema = defineArtifactUpdate(nonEmptyString, ArtifactSchema)
-export type TaskArtifactUpdateEvent = z.infer<typeof TaskArtifactUpdateEventSchema>
+export type TaskArtifactUpdateEvent = Infer<typeof TaskArtifactUpdateEventSchema>
 
 /** One event of a stream, or the body of a push notification (A2A 1.0 §3.2.3). */
 export const StreamResponseSchema = exactlyOneOf(
@@ -45,7 +45,7 @@ export const StreamResponseSchema = exactlyOneOf(
   }),
   ['task', 'message', 'statusUpdate', 'artifactUpdate'],
 )
-export type StreamResponse = z.infer<typeof StreamResponseSchema>
+export type StreamResponse = Infer<typeof StreamResponseSchema>
 
 /** A2A 1.0 §3.1.1. */
 export const SendMessageResponseSchema = exactlyOneOf(
@@ -55,4 +55,4 @@ export const SendMessageResponseSchema = exactlyOneOf(
   }),
   ['task', 'message'],
 )
-export type SendMessageResponse = z.infer<typeof SendMessageResponseSchema>
+export type SendMessageResponse = Infer<typeof SendMessageResponseSchema>

@@ -14,7 +14,41 @@ export {
   AgentInterfaceSchema,
   AgentProviderSchema,
   AgentSkillSchema,
-} from './agent-card.js'
+  ArtifactSchema,
+  AuthenticationInfoSchema,
+  CancelTaskRequestSchema,
+  DeleteTaskPushNotificationConfigRequestSchema,
+  GetExtendedAgentCardRequestSchema,
+  GetTaskPushNotificationConfigRequestSchema,
+  GetTaskRequestSchema,
+  JsonObjectSchema,
+  JsonRpcErrorSchema,
+  JsonRpcIdSchema,
+  JsonRpcRequestSchema,
+  JsonRpcResponseSchema,
+  JsonValueSchema,
+  ListTaskPushNotificationConfigsRequestSchema,
+  ListTaskPushNotificationConfigsResponseSchema,
+  ListTasksRequestSchema,
+  ListTasksResponseSchema,
+  MessageSchema,
+  OAuthFlowsSchema,
+  PartSchema,
+  RoleSchema,
+  SecurityRequirementSchema,
+  SecuritySchemeSchema,
+  SendMessageConfigurationSchema,
+  SendMessageRequestSchema,
+  SendMessageResponseSchema,
+  StreamResponseSchema,
+  SubscribeToTaskRequestSchema,
+  TaskArtifactUpdateEventSchema,
+  TaskPushNotificationConfigSchema,
+  TaskSchema,
+  TaskStateSchema,
+  TaskStatusSchema,
+  TaskStatusUpdateEventSchema,
+} from './public.js'
 export type {
   AgentCapabilities,
   AgentCard,
@@ -24,41 +58,17 @@ export type {
   AgentProvider,
   AgentSkill,
 } from './agent-card.js'
-export { ArtifactSchema } from './artifact.js'
 export type { Artifact } from './artifact.js'
-export {
-  SendMessageResponseSchema,
-  StreamResponseSchema,
-  TaskArtifactUpdateEventSchema,
-  TaskStatusUpdateEventSchema,
-} from './events.js'
 export type {
   SendMessageResponse,
   StreamResponse,
   TaskArtifactUpdateEvent,
   TaskStatusUpdateEvent,
 } from './events.js'
-export { JsonObjectSchema, JsonValueSchema } from './json.js'
 export type { JsonObject, JsonValue } from './json.js'
-export {
-  JsonRpcErrorSchema,
-  JsonRpcIdSchema,
-  JsonRpcRequestSchema,
-  JsonRpcResponseSchema,
-} from './json-rpc.js'
 export type { JsonRpcError, JsonRpcId, JsonRpcRequest, JsonRpcResponse } from './json-rpc.js'
-export { MessageSchema, RoleSchema } from './message.js'
 export type { Message, Role } from './message.js'
-export { PartSchema } from './part.js'
 export type { Part } from './part.js'
-export {
-  AuthenticationInfoSchema,
-  DeleteTaskPushNotificationConfigRequestSchema,
-  GetTaskPushNotificationConfigRequestSchema,
-  ListTaskPushNotificationConfigsRequestSchema,
-  ListTaskPushNotificationConfigsResponseSchema,
-  TaskPushNotificationConfigSchema,
-} from './push.js'
 export type {
   AuthenticationInfo,
   DeleteTaskPushNotificationConfigRequest,
@@ -67,16 +77,6 @@ export type {
   ListTaskPushNotificationConfigsResponse,
   TaskPushNotificationConfig,
 } from './push.js'
-export {
-  CancelTaskRequestSchema,
-  GetExtendedAgentCardRequestSchema,
-  GetTaskRequestSchema,
-  ListTasksRequestSchema,
-  ListTasksResponseSchema,
-  SendMessageConfigurationSchema,
-  SendMessageRequestSchema,
-  SubscribeToTaskRequestSchema,
-} from './requests.js'
 export type {
   CancelTaskRequest,
   GetExtendedAgentCardRequest,
@@ -89,7 +89,5 @@ export type {
 } from './requests.js'
 export type { ListSchema, RecordSchema } from './scalars.js'
 export type { OneOfSchema } from './one-of.js'
-export { OAuthFlowsSchema, SecurityRequirementSchema, SecuritySchemeSchema } from './security.js'
 export type { OAuthFlows, SecurityRequirement, SecurityScheme } from './security.js'
-export { TaskSchema, TaskStateSchema, TaskStatusSchema } from './task.js'
 export type { Task, TaskState, TaskStatus } from './task.js'

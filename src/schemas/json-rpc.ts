@@ -3,17 +3,17 @@
  *
  * @module
  */
-import * as z from 'zod/mini'
 import { JsonValueSchema } from './json.js'
 import { exactlyOneOf } from './one-of.js'
-import { literal, object, optional, string } from './scalars.js'
+import { custom, literal, object, optional, string, wholeNumber } from './scalars.js'
+import type { Infer } from './schema.js'
 
 /** A number must be a safe integer, so that the response carries the id of the request unchanged. */
-export const JsonRpcIdSchema = z.custom<string | number | null>(
+export const JsonRpcIdSchema = custom<string | number | null>(
   (value) => typeof value === 'string' || value === null || Number.isSafeInteger(value),
   'must be a string, an integer or null',
 )
-export type JsonRpcId = z.infer<typeof JsonRpcIdSchema>
+export type JsonRpcId = Infer<typeof JsonRpcIdSchema>
 
 /** `params` may be any JSON here. The schema of the method's request checks them. */
 export const JsonRpcRequestSchema = object({
@@ -22,17 +22,15 @@ export const JsonRpcRequestSchema = object({
   method: string,
   params: optional(JsonValueSchema),
 })
-export type JsonRpcRequest = z.infer<typeof JsonRpcRequestSchema>
-
-const INTEGER = 'must be an integer'
+export type JsonRpcRequest = Infer<typeof JsonRpcRequestSchema>
 
 /** `data` may be any JSON here: A2A 1.0 sends an array of details (§9.5), other versions leave it open. */
 export const JsonRpcErrorSchema = object({
-  code: z.number(INTEGER).check(z.refine((code) => Number.isSafeInteger(code), INTEGER)),
+  code: wholeNumber((code) => Number.isSafeInteger(code), 'must be an integer'),
   message: string,
   data: optional(JsonValueSchema),
 })
-export type JsonRpcError = z.infer<typeof JsonRpcErrorSchema>
+export type JsonRpcError = Infer<typeof JsonRpcErrorSchema>
 
 /** A response: a result or an error, never both (JSON-RPC 2.0 §5). */
 export const JsonRpcResponseSchema = exactlyOneOf(
@@ -44,4 +42,4 @@ export const JsonRpcResponseSchema = exactlyOneOf(
   }),
   ['result', 'error'],
 )
-export type JsonRpcResponse = z.infer<typeof JsonRpcResponseSchema>
+export type JsonRpcResponse = Infer<typeof JsonRpcResponseSchema>

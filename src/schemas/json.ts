@@ -3,7 +3,8 @@
  *
  * @module
  */
-import * as z from 'zod/mini'
+import { isRecord } from '../runtime/unread.js'
+import { custom } from './scalars.js'
 
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject
 /** A JSON object. */
@@ -14,16 +15,10 @@ export interface JsonObject {
 const JSON_TYPES: readonly string[] = ['string', 'number', 'boolean', 'object']
 
 /** Any value of a JSON type. Returned unchanged, not copied. */
-export const JsonValueSchema = z.custom<JsonValue>(
-  (value: unknown) => JSON_TYPES.includes(typeof value),
-  'must be JSON',
-)
+export const JsonValueSchema = custom<JsonValue>((value) => JSON_TYPES.includes(typeof value), 'must be JSON')
 
 /** The error text of {@link JsonObjectSchema}. */
 export const NOT_AN_OBJECT = 'must be an object'
 
 /** An object, not an array. Returned unchanged, not copied. */
-export const JsonObjectSchema = z.custom<JsonObject>(
-  (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value),
-  NOT_AN_OBJECT,
-)
+export const JsonObjectSchema = custom<JsonObject>(isRecord, NOT_AN_OBJECT)

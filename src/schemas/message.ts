@@ -3,15 +3,15 @@
  *
  * @module
  */
-import type * as z from 'zod/mini'
 import { JsonObjectSchema } from './json.js'
 import { PartSchema } from './part.js'
 import { STRICT, type Rules } from './rules.js'
 import { list, nonEmptyString, object, oneOf, optional, strings } from './scalars.js'
+import type { Infer } from './schema.js'
 
 /** A2A 1.0 §4.1.5, without `ROLE_UNSPECIFIED`, which means that the role is missing. */
 export const RoleSchema = oneOf(['ROLE_USER', 'ROLE_AGENT'])
-export type Role = z.infer<typeof RoleSchema>
+export type Role = Infer<typeof RoleSchema>
 
 export function defineMessage(part: typeof PartSchema, { text, whenNoParts }: Rules) {
   return object({
@@ -28,4 +28,4 @@ export function defineMessage(part: typeof PartSchema, { text, whenNoParts }: Ru
 
 /** A2A 1.0 §4.1.4. */
 export const MessageSchema = defineMessage(PartSchema, STRICT)
-export type Message = z.infer<typeof MessageSchema>
+export type Message = Infer<typeof MessageSchema>

@@ -3,7 +3,9 @@
  *
  * @module
  */
-import * as z from 'zod/mini'
+import type * as z from 'zod/mini'
+import { refine } from './scalars.js'
+import type { Schema } from './schema.js'
 
 /** `T` with exactly one of its members `K`, as a union with one object type per member. */
 export type ExactlyOne<T, K extends keyof T, Each extends K = K> = Each extends K
@@ -18,29 +20,27 @@ export interface OneOfSchema<S extends z.ZodMiniObject, K extends keyof z.output
 > {}
 
 /** `schema` with the check that exactly one of its optional `members` is present, whatever its value. */
-export function exactlyOneOf<S extends z.ZodMiniObject, K extends keyof z.output<S> & string>(
-  schema: S,
+export function exactlyOneOf<Z extends z.ZodMiniObject, K extends keyof z.output<Z> & string>(
+  schema: Schema<Z>,
   members: readonly K[],
-): OneOfSchema<S, K> {
+): Schema<OneOfSchema<Z, K>> {
   const present = (value: object): K[] => members.filter((member) => Reflect.get(value, member) !== undefined)
-  const hasOne = z.refine<z.output<S>>(
+  const checked = refine<Schema<Z>>(
+    schema,
     (value) => {
       let count = 0
       for (const member of members) if (value[member] !== undefined) count++
       return count === 1
     },
-    {
-      // The input of a refinement is the output of the object schema.
-      error: ({ input }) => {
-        const got = list(present(input as object))
-        return `must have exactly one of ${list(members)}, got ${got === '' ? 'none' : got}`
-      },
+    (value) => {
+      // What the object schema has read.
+      const got = list(present(value as object))
+      return `must have exactly one of ${list(members)}, got ${got === '' ? 'none' : got}`
     },
   )
-  const checked = schema.check(hasOne)
-  // The type states what the refinement checks. One object with a check, not a union of objects: it parses once, and its
-  // errors are about the member that is present.
-  return checked as unknown as OneOfSchema<S, K>
+  // The type states what the check holds. One object with a check, not a union of objects: it is read once, and its errors
+  // are about the member that is present.
+  return checked as unknown as Schema<OneOfSchema<Z, K>>
 }
 
 /** `a, b and c`. */

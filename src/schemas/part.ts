@@ -3,11 +3,11 @@
  *
  * @module
  */
-import type * as z from 'zod/mini'
 import { JsonObjectSchema, JsonValueSchema } from './json.js'
 import { exactlyOneOf } from './one-of.js'
 import { STRICT, type Rules } from './rules.js'
 import { object, optional, string } from './scalars.js'
+import type { Infer } from './schema.js'
 
 export function definePart({ text, base64 }: Rules) {
   return exactlyOneOf(
@@ -26,4 +26,4 @@ export function definePart({ text, base64 }: Rules) {
 
 /** A2A 1.0 §4.1.6. */
 export const PartSchema = definePart(STRICT)
-export type Part = z.infer<typeof PartSchema>
+export type Part = Infer<typeof PartSchema>

@@ -3,15 +3,15 @@
  *
  * @module
  */
-import type * as z from 'zod/mini'
 import { integer, list, nonEmptyString, object, optional, string } from './scalars.js'
+import type { Infer } from './schema.js'
 
 /** A2A 1.0 §4.3.2. */
 export const AuthenticationInfoSchema = object({
   scheme: nonEmptyString,
   credentials: optional(string),
 })
-export type AuthenticationInfo = z.infer<typeof AuthenticationInfoSchema>
+export type AuthenticationInfo = Infer<typeof AuthenticationInfoSchema>
 
 /** A2A 1.0 §4.3.1; also the request that creates one (§3.1.7). Without `id` the agent chooses one. */
 export const TaskPushNotificationConfigSchema = object({
@@ -22,7 +22,7 @@ export const TaskPushNotificationConfigSchema = object({
   token: optional(string),
   authentication: optional(AuthenticationInfoSchema),
 })
-export type TaskPushNotificationConfig = z.infer<typeof TaskPushNotificationConfigSchema>
+export type TaskPushNotificationConfig = Infer<typeof TaskPushNotificationConfigSchema>
 
 /** A2A 1.0 §3.1.8. */
 export const GetTaskPushNotificationConfigRequestSchema = object({
@@ -30,7 +30,7 @@ export const GetTaskPushNotificationConfigRequestSchema = object({
   taskId: nonEmptyString,
   id: nonEmptyString,
 })
-export type GetTaskPushNotificationConfigRequest = z.infer<typeof GetTaskPushNotificationConfigRequestSchema>
+export type GetTaskPushNotificationConfigRequest = Infer<typeof GetTaskPushNotificationConfigRequestSchema>
 
 /** A2A 1.0 §3.1.9. The page size is not `optional` in the proto, so 0 means no limit. */
 export const ListTaskPushNotificationConfigsRequestSchema = object({
@@ -39,7 +39,7 @@ export const ListTaskPushNotificationConfigsRequestSchema = object({
   pageSize: optional(integer(0)),
   pageToken: optional(string),
 })
-export type ListTaskPushNotificationConfigsRequest = z.infer<
+export type ListTaskPushNotificationConfigsRequest = Infer<
   typeof ListTaskPushNotificationConfigsRequestSchema
 >
 
@@ -48,7 +48,7 @@ export const ListTaskPushNotificationConfigsResponseSchema = object({
   configs: optional(list(TaskPushNotificationConfigSchema)),
   nextPageToken: optional(string),
 })
-export type ListTaskPushNotificationConfigsResponse = z.infer<
+export type ListTaskPushNotificationConfigsResponse = Infer<
   typeof ListTaskPushNotificationConfigsResponseSchema
 >
 
@@ -58,6 +58,6 @@ export const DeleteTaskPushNotificationConfigRequestSchema = object({
   taskId: nonEmptyString,
   id: nonEmptyString,
 })
-export type DeleteTaskPushNotificationConfigRequest = z.infer<
+export type DeleteTaskPushNotificationConfigRequest = Infer<
   typeof DeleteTaskPushNotificationConfigRequestSchema
 >

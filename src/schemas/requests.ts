@@ -3,7 +3,6 @@
  *
  * @module
  */
-import type * as z from 'zod/mini'
 import { JsonObjectSchema } from './json.js'
 import { MessageSchema } from './message.js'
 import { TaskPushNotificationConfigSchema } from './push.js'
@@ -20,6 +19,7 @@ import {
   timestamp,
 } from './scalars.js'
 import { TaskSchema, TaskStateSchema } from './task.js'
+import type { Infer } from './schema.js'
 
 /** A2A 1.0 §3.2.2. */
 export const SendMessageConfigurationSchema = object({
@@ -28,7 +28,7 @@ export const SendMessageConfigurationSchema = object({
   historyLength: optional(integer(0)),
   returnImmediately: optional(boolean),
 })
-export type SendMessageConfiguration = z.infer<typeof SendMessageConfigurationSchema>
+export type SendMessageConfiguration = Infer<typeof SendMessageConfigurationSchema>
 
 /** A2A 1.0 §3.2.1. */
 export const SendMessageRequestSchema = object({
@@ -37,7 +37,7 @@ export const SendMessageRequestSchema = object({
   configuration: optional(SendMessageConfigurationSchema),
   metadata: optional(JsonObjectSchema),
 })
-export type SendMessageRequest = z.infer<typeof SendMessageRequestSchema>
+export type SendMessageRequest = Infer<typeof SendMessageRequestSchema>
 
 /** A2A 1.0 §3.1.3. */
 export const GetTaskRequestSchema = object({
@@ -45,7 +45,7 @@ export const GetTaskRequestSchema = object({
   id: nonEmptyString,
   historyLength: optional(integer(0)),
 })
-export type GetTaskRequest = z.infer<typeof GetTaskRequestSchema>
+export type GetTaskRequest = Infer<typeof GetTaskRequestSchema>
 
 // A call, because bundlers drop an unused pure call but keep a spread.
 function taskStateFilter() {
@@ -63,7 +63,7 @@ export const ListTasksRequestSchema = object({
   statusTimestampAfter: optional(timestamp),
   includeArtifacts: optional(boolean),
 })
-export type ListTasksRequest = z.infer<typeof ListTasksRequestSchema>
+export type ListTasksRequest = Infer<typeof ListTasksRequestSchema>
 
 /** A2A 1.0 §3.1.4. `tasks` and `nextPageToken` are required but may be empty. The token of the last page is. */
 export const ListTasksResponseSchema = object({
@@ -72,7 +72,7 @@ export const ListTasksResponseSchema = object({
   pageSize: integer(0),
   totalSize: integer(0),
 })
-export type ListTasksResponse = z.infer<typeof ListTasksResponseSchema>
+export type ListTasksResponse = Infer<typeof ListTasksResponseSchema>
 
 /** A2A 1.0 §3.1.5. */
 export const CancelTaskRequestSchema = object({
@@ -80,17 +80,17 @@ export const CancelTaskRequestSchema = object({
   id: nonEmptyString,
   metadata: optional(JsonObjectSchema),
 })
-export type CancelTaskRequest = z.infer<typeof CancelTaskRequestSchema>
+export type CancelTaskRequest = Infer<typeof CancelTaskRequestSchema>
 
 /** A2A 1.0 §3.1.6. */
 export const SubscribeToTaskRequestSchema = object({
   tenant: optional(string),
   id: nonEmptyString,
 })
-export type SubscribeToTaskRequest = z.infer<typeof SubscribeToTaskRequestSchema>
+export type SubscribeToTaskRequest = Infer<typeof SubscribeToTaskRequestSchema>
 
 /** A2A 1.0 §3.1.11. */
 export const GetExtendedAgentCardRequestSchema = object({
   tenant: optional(string),
 })
-export type GetExtendedAgentCardRequest = z.infer<typeof GetExtendedAgentCardRequestSchema>
+export type GetExtendedAgentCardRequest = Infer<typeof GetExtendedAgentCardRequestSchema>

@@ -3,30 +3,31 @@
  *
  * @module
  */
-import * as z from 'zod/mini'
-import { nonEmptyString, string } from './scalars.js'
+import type * as z from 'zod/mini'
+import { nonEmptyString, refine, string } from './scalars.js'
+import type { Schema } from './schema.js'
 
 /** The schemas that a definition leaves open. */
 export interface Rules {
   /** File names, media types, URLs of parts, and ids of referenced tasks. */
-  readonly text: z.ZodMiniType<string, string>
+  readonly text: Schema<z.ZodMiniType<string, string>>
   /** The error text for an empty list of parts. `undefined` allows one. */
   readonly whenNoParts: string | undefined
-  readonly base64: z.ZodMiniType<string, string>
+  readonly base64: Schema<z.ZodMiniType<string, string>>
 }
 
 const STANDARD = /^[A-Za-z0-9+/]*={0,2}$/
 const URL_SAFE = /^[A-Za-z0-9_-]*={0,2}$/
 
 /** ProtoJSON accepts either alphabet, with padding or without. */
-function isBase64(text: string): boolean {
+export function isBase64(text: string): boolean {
   const digitsOver = text.length % 4
   return (
     (text.endsWith('=') ? digitsOver === 0 : digitsOver !== 1) && (STANDARD.test(text) || URL_SAFE.test(text))
   )
 }
 
-const base64 = string.check(z.refine(isBase64, 'must be base64'))
+const base64 = refine(string, isBase64, 'must be base64')
 
 export const STRICT: Rules = {
   text: nonEmptyString,
@@ -40,5 +41,5 @@ const EITHER_ALPHABET = /^[A-Za-z0-9+/_-]*={0,2}$/
 export const LENIENT: Rules = {
   text: string,
   whenNoParts: undefined,
-  base64: string.check(z.refine((text) => EITHER_ALPHABET.test(text), 'must be base64')),
+  base64: refine(string, (text) => EITHER_ALPHABET.test(text), 'must be base64'),
 }

@@ -1,129 +1,177 @@
 /**
  * Building blocks of the schemas. Each has its own error texts, worded to follow the path of a value.
  *
- * zod/mini has no texts, and a locale would apply to every other user of zod in the process.
- *
  * @module
  */
-import * as z from 'zod/mini'
-import { ZodMiniObject } from 'zod/mini'
-import { $constructor, $ZodObjectJIT, _isoDateTime } from 'zod/v4/core'
-import { isBrowserPage } from '../runtime/environment.js'
+import type * as z from 'zod/mini'
+import { isRecord } from '../runtime/unread.js'
+import {
+  Fault,
+  type Check,
+  type Definition,
+  type Infer,
+  type Schema,
+  type Shape,
+  type ZodOf,
+} from './schema.js'
+import { notOneOf, wrongType } from './texts.js'
 
 const MAX_INT32 = 2_147_483_647
 
-/** The error text for an issue of a schema that has no text of its own. */
-export function reasonOf(issue: z.core.$ZodRawIssue): string | undefined {
-  if (issue.code === 'invalid_type') return wrongType(issue.expected, issue.input)
-  return issue.code === 'invalid_value' ? `must be one of ${issue.values.map(String).join(', ')}` : undefined
+function define<Z extends z.ZodMiniType>(
+  definition: Definition,
+  read: (value: unknown) => unknown,
+): Schema<Z> {
+  // Each building block names the type that its function returns.
+  return { definition, read: read as Schema<Z>['read'], checks: [] }
 }
 
-function wrongType(expected: string, value: unknown): string {
-  if (value === undefined) return 'is missing'
-  // zod's word for an object with arbitrary keys.
-  return `must be ${withArticle(expected === 'record' ? 'object' : expected)}, got ${withArticle(typeOf(value))}`
+function primitive<Z extends z.ZodMiniType>(
+  type: 'string' | 'number' | 'boolean',
+  error?: string,
+): Schema<Z> {
+  const isNumber = type === 'number'
+  return define({ type, error }, (value) =>
+    typeof value === type && (!isNumber || Number.isFinite(value))
+      ? value
+      : new Fault(error ?? wrongType(type, value)),
+  )
 }
 
-function withArticle(type: string): string {
-  if (type === 'null') return type
-  return /^[aeio]/.test(type) ? `an ${type}` : `a ${type}`
+/** `schema` for the values for which `test` holds. `path` leads from the value to what the error is about. */
+export function refine<S extends Schema>(
+  schema: S,
+  test: (value: Infer<S>) => boolean,
+  error: Check['error'],
+  path: readonly string[] = [],
+): S {
+  const check: Check = { test, error, path }
+  const read = (given: unknown): unknown => {
+    // What a schema reads is a value of its type.
+    const value = schema.read(given) as Infer<S> | Fault
+    if (value instanceof Fault || test(value)) return value
+    return new Fault(typeof error === 'string' ? error : error(value), [...path])
+  }
+  return { ...schema, read, checks: [...schema.checks, check] }
 }
 
-function typeOf(value: unknown): string {
-  if (value === null) return 'null'
-  return Array.isArray(value) ? 'array' : typeof value
+export const string = primitive<z.ZodMiniString<string>>('string')
+
+export const number = primitive<z.ZodMiniNumber<number>>('number')
+
+export const boolean = primitive<z.ZodMiniBoolean<boolean>>('boolean')
+
+/** A string with an error text of its own. */
+export function text(error: string): Schema<z.ZodMiniString<string>> {
+  return primitive('string', error)
 }
 
-const TEXTS = { error: reasonOf }
+/** Any value, absent too. */
+export const unknown = define<z.ZodMiniUnknown>({ type: 'unknown' }, (value) => value)
 
-export const string = z.string(TEXTS)
-
-export const number = z.number(TEXTS)
-
-export const boolean = z.boolean(TEXTS)
+/** Values for which `test` holds. They are returned unchanged, not copied. */
+export function custom<T>(test: (value: unknown) => boolean, error: string): Schema<z.ZodMiniCustom<T, T>> {
+  return define({ type: 'custom', test, error }, (value) => (test(value) ? value : new Fault(error)))
+}
 
 /** An id, a URL or a name that is looked up. */
-export const nonEmptyString = string.check(z.refine((value) => value !== '', 'must not be empty'))
+export const nonEmptyString = refine(string, (value) => value !== '', 'must not be empty')
 
-/** `z.iso.datetime`. Naming `z.iso` would put all of its formats into the bundle. */
-export function dateTime(params: z.core.$ZodISODateTimeParams): z.ZodMiniISODateTime {
-  return _isoDateTime(z.ZodMiniISODateTime, params)
+const DATE =
+  '(?:(?:\\d\\d[2468][048]|\\d\\d[13579][26]|\\d\\d0[48]|[02468][048]00|[13579][26]00)-02-29|' +
+  '\\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\\d|30)|02-(?:0[1-9]|1\\d|2[0-8])))'
+const MINUTES = '(?:[01]\\d|2[0-3]):[0-5]\\d'
+const SECONDS = ':[0-5]\\d(?:\\.\\d+)?'
+
+/** An ISO 8601 time with a time zone. `local`: also one without, which may leave out the seconds. */
+export function dateTime({
+  local = false,
+  error,
+}: {
+  readonly local?: boolean
+  readonly error: string
+}): Schema<z.ZodMiniISODateTime> {
+  const qualified = `${MINUTES}${SECONDS}(?:Z|[+-]${MINUTES})`
+  const time = local ? `${qualified}|${MINUTES}(?:${SECONDS})?` : qualified
+  const pattern = new RegExp(`^${DATE}T(?:${time})$`)
+  return define({ type: 'dateTime', local, error }, (value) =>
+    typeof value === 'string' && pattern.test(value) ? value : new Fault(error),
+  )
 }
 
 /** RFC 3339. A2A 1.0 emits `Z` only (§5.6.1). An offset is accepted, as by ProtoJSON parsers. */
 export const timestamp = dateTime({
-  offset: true,
   error: 'must be an ISO 8601 timestamp with a time zone, such as 2026-01-31T12:00:00.000Z',
 })
 
-type Shaped<S extends z.core.$ZodLooseShape> = z.ZodMiniObject<z.core.util.Writeable<S>>
+type Shaped<S extends Shape> = z.ZodMiniObject<{ -readonly [K in keyof S]: ZodOf<S[K]> }>
 
-// The objects of zod/mini walk their shape for every value, which makes reading a message several times slower. These
-// are zod's own, which compile the shape to a function where the runtime allows it. Pages keep those of zod/mini: under a
-// strict Content-Security-Policy, the browser reports each attempt to compile.
-const CompiledObject = $constructor<ZodMiniObject>('CompiledObject', (schema, definition) => {
-  if (!isBrowserPage()) $ZodObjectJIT.init(schema, definition)
-  ZodMiniObject.init(schema, definition)
-})
+export interface ObjectSchema<S extends Shape> extends Schema<Shaped<S>> {
+  readonly shape: S
+}
 
-export function object<S extends z.core.$ZodLooseShape>(shape: S): Shaped<S> {
-  // The constructor's type does not depend on the shape.
-  return new CompiledObject({ type: 'object', shape, ...TEXTS }) as Shaped<S>
+/** An object. Unknown fields are left out, and so are those that are `undefined`. */
+export function object<S extends Shape>(shape: S): ObjectSchema<S> {
+  const fields = Object.entries(shape)
+  const read = (given: unknown): unknown => {
+    if (!isRecord(given)) return new Fault(wrongType('object', given))
+    const object: Record<string, unknown> = {}
+    for (const [key, schema] of fields) {
+      const value = schema.read(given[key])
+      if (value instanceof Fault) return value.in(key)
+      if (value !== undefined) object[key] = value
+    }
+    return object
+  }
+  return { ...define<Shaped<S>>({ type: 'object', shape }, read), shape }
+}
+
+function among<Z extends z.ZodMiniType>(type: 'enum' | 'literal', values: readonly string[]): Schema<Z> {
+  const known: readonly unknown[] = values
+  return define({ type, values }, (value) => (known.includes(value) ? value : new Fault(notOneOf(values))))
 }
 
 /** One of a few strings. */
 export function oneOf<const T extends readonly string[]>(
-  values: T,
-): z.ZodMiniEnum<z.core.util.ToEnum<T[number]>> {
-  return z.enum(values, TEXTS)
+  options: T,
+): Schema<z.ZodMiniEnum<z.core.util.ToEnum<T[number]>>> & { readonly options: T } {
+  return { ...among('enum', options), options }
 }
 
-export function literal<const T extends string>(value: T): z.ZodMiniLiteral<T> {
-  return z.literal(value, TEXTS)
+export function literal<const T extends string>(value: T): Schema<z.ZodMiniLiteral<T>> {
+  return among('literal', [value])
 }
 
 /** An `int32` as a number. Other forms of ProtoJSON are converted before a schema reads the value. */
-export function integer(min: number, max = MAX_INT32): z.ZodMiniNumber<number> {
+export function integer(min: number, max = MAX_INT32): Schema<z.ZodMiniNumber<number>> {
   const error = `must be an integer from ${min} to ${max}`
-  // One check instead of the three of z.int() with a minimum and a maximum, which take three times as long.
-  return z
-    .number(error)
-    .check(z.refine((value) => Number.isInteger(value) && value >= min && value <= max, error))
+  return wholeNumber((value) => Number.isInteger(value) && value >= min && value <= max, error)
+}
+
+/** A number for which `test` holds, with one error text for all that is not. */
+export function wholeNumber(
+  test: (value: number) => boolean,
+  error: string,
+): Schema<z.ZodMiniNumber<number>> {
+  return refine(primitive<z.ZodMiniNumber<number>>('number', error), test, error)
 }
 
 /** The schema of an array. As an interface, declarations name it instead of repeating the type of its elements. */
 export interface ListSchema<T extends z.ZodMiniType> extends z.ZodMiniType<z.output<T>[], z.input<T>[]> {}
 
-/**
- * An array. Stops at the first invalid element: `z.array` keeps the issues of all elements, which take gigabytes for a
- * body of four megabytes.
- */
-export function list<T extends z.ZodMiniType>(element: T, whenEmpty?: string): ListSchema<T> {
-  const transform = z.transform((value: unknown, { issues }) => {
-    if (!Array.isArray(value)) {
-      const message = wrongType('array', value)
-      issues.push({ code: 'invalid_type', expected: 'array', message, input: value })
-      return z.NEVER
-    }
-    if (value.length === 0 && whenEmpty !== undefined) {
-      issues.push({ code: 'custom', message: whenEmpty, input: value })
-    }
-    const elements: z.output<T>[] = []
-    for (let index = 0; index < value.length; index += 1) {
-      const parsed = element.safeParse(value[index])
-      if (!parsed.success) {
-        issues.push(issueAt(index, parsed.error, value))
-        return z.NEVER
-      }
-      elements.push(parsed.data)
+/** An array. Stops at the first invalid element. */
+export function list<S extends Schema>(element: S, whenEmpty?: string): Schema<ListSchema<ZodOf<S>>> {
+  return define({ type: 'list', element, whenEmpty }, (given) => {
+    if (!Array.isArray(given)) return new Fault(wrongType('array', given))
+    if (given.length === 0 && whenEmpty !== undefined) return new Fault(whenEmpty)
+    const elements: unknown[] = []
+    for (let index = 0; index < given.length; index += 1) {
+      const value = element.read(given[index])
+      if (value instanceof Fault) return value.in(index)
+      elements.push(value)
     }
     return elements
   })
-  const schema = z.pipe(z.unknown(), transform)
-  // For what is derived from schemas.
-  Object.assign(schema._zod.def, { element })
-  // The transform accepts exactly the arrays of such elements.
-  return schema as unknown as ListSchema<T>
 }
 
 export const strings = list(string)
@@ -134,45 +182,37 @@ export interface RecordSchema<T extends z.ZodMiniType> extends z.ZodMiniType<
   Record<string, z.input<T>>
 > {}
 
-/** An object with arbitrary keys. Stops at the first invalid value, as {@link list} does. */
-export function record<T extends z.ZodMiniType>(value: T): RecordSchema<T> {
-  const transform = z.transform((given: unknown, { issues }) => {
-    if (typeof given !== 'object' || given === null || Array.isArray(given)) {
-      const message = wrongType('object', given)
-      issues.push({ code: 'invalid_type', expected: 'object', message, input: given })
-      return z.NEVER
-    }
-    const entries: [name: string, value: z.output<T>][] = []
+/** An object with arbitrary keys. Stops at the first invalid value. */
+export function record<S extends Schema>(member: S): Schema<RecordSchema<ZodOf<S>>> {
+  return define({ type: 'record', member }, (given) => {
+    if (!isRecord(given)) return new Fault(wrongType('object', given))
+    const entries: [name: string, value: unknown][] = []
     for (const [name, child] of Object.entries(given)) {
-      const parsed = value.safeParse(child)
-      if (!parsed.success) {
-        issues.push(issueAt(name, parsed.error, given))
-        return z.NEVER
-      }
+      const value = member.read(child)
+      if (value instanceof Fault) return value.in(name)
       // A key of that name must not become the prototype of a copy.
-      if (name !== '__proto__') entries.push([name, parsed.data])
+      if (name !== '__proto__') entries.push([name, value])
     }
     return Object.fromEntries(entries)
   })
-  const schema = z.pipe(z.unknown(), transform)
-  Object.assign(schema._zod.def, { member: value })
-  // The transform accepts exactly the objects with such values.
-  return schema as unknown as RecordSchema<T>
-}
-
-/** The first issue of a member, with the path from its parent. */
-function issueAt(key: PropertyKey, error: z.core.$ZodError, input: unknown): z.core.$ZodRawIssue {
-  const [issue] = error.issues
-  // A raw issue is an issue with its input.
-  return { ...issue, path: [key, ...(issue?.path ?? [])], input } as z.core.$ZodRawIssue
 }
 
 /**
  * A property that may be absent. The type is `key?: T`, because JSON has no `undefined`. In an object made by code an
  * `undefined` property counts as absent.
  */
-export function optional<T extends z.ZodMiniType>(schema: T): z.ZodMiniExactOptional<T> {
-  // Not z.exactOptional at run time: that parses absent keys as well and discards the issues, which makes reading a
-  // message ten times slower. For JSON the two behave alike otherwise.
-  return z.optional(schema) as unknown as z.ZodMiniExactOptional<T>
+export function optional<S extends Schema>(inner: S): Schema<z.ZodMiniExactOptional<ZodOf<S>>> {
+  return define({ type: 'optional', inner }, (value) => (value === undefined ? value : inner.read(value)))
+}
+
+/** A value that may be `null`. */
+export function nullable<S extends Schema>(inner: S): Schema<z.ZodMiniNullable<ZodOf<S>>> {
+  return define({ type: 'nullable', inner }, (value) => (value === null ? value : inner.read(value)))
+}
+
+/** A property that may be absent or `null`. */
+export function nullish<S extends Schema>(
+  inner: S,
+): Schema<z.ZodMiniExactOptional<z.ZodMiniNullable<ZodOf<S>>>> {
+  return optional(nullable(inner))
 }

@@ -3,9 +3,9 @@
  *
  * @module
  */
-import type * as z from 'zod/mini'
 import { exactlyOneOf } from './one-of.js'
 import { boolean, nonEmptyString, object, oneOf, optional, record, string, strings } from './scalars.js'
+import type { Infer } from './schema.js'
 
 const description = optional(string)
 const refreshUrl = optional(nonEmptyString)
@@ -34,7 +34,7 @@ export const OAuthFlowsSchema = exactlyOneOf(
   }),
   ['authorizationCode', 'clientCredentials', 'implicit', 'password', 'deviceCode'],
 )
-export type OAuthFlows = z.infer<typeof OAuthFlowsSchema>
+export type OAuthFlows = Infer<typeof OAuthFlowsSchema>
 
 /** A2A 1.0 §4.5.1. */
 export const SecuritySchemeSchema = exactlyOneOf(
@@ -59,10 +59,10 @@ export const SecuritySchemeSchema = exactlyOneOf(
     'mtlsSecurityScheme',
   ],
 )
-export type SecurityScheme = z.infer<typeof SecuritySchemeSchema>
+export type SecurityScheme = Infer<typeof SecuritySchemeSchema>
 
 /** The required scopes of each scheme (A2A 1.0 §4.5). ProtoJSON leaves out what is empty. */
 export const SecurityRequirementSchema = object({
   schemes: optional(record(object({ list: optional(strings) }))),
 })
-export type SecurityRequirement = z.infer<typeof SecurityRequirementSchema>
+export type SecurityRequirement = Infer<typeof SecurityRequirementSchema>

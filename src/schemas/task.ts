@@ -8,6 +8,7 @@ import { ArtifactSchema } from './artifact.js'
 import { JsonObjectSchema } from './json.js'
 import { MessageSchema } from './message.js'
 import { list, nonEmptyString, object, oneOf, optional, timestamp } from './scalars.js'
+import type { Infer, Schema } from './schema.js'
 
 /** A2A 1.0 §4.1.3, without `TASK_STATE_UNSPECIFIED`, which is not the state of any task. */
 export const TaskStateSchema = oneOf([
@@ -20,9 +21,9 @@ export const TaskStateSchema = oneOf([
   'TASK_STATE_REJECTED',
   'TASK_STATE_AUTH_REQUIRED',
 ])
-export type TaskState = z.infer<typeof TaskStateSchema>
+export type TaskState = Infer<typeof TaskStateSchema>
 
-export function defineStatus(message: typeof MessageSchema, time: z.ZodMiniType<string, string>) {
+export function defineStatus(message: typeof MessageSchema, time: Schema<z.ZodMiniType<string, string>>) {
   return object({
     state: TaskStateSchema,
     message: optional(message),
@@ -32,7 +33,7 @@ export function defineStatus(message: typeof MessageSchema, time: z.ZodMiniType<
 
 /** A2A 1.0 §4.1.2. */
 export const TaskStatusSchema = defineStatus(MessageSchema, timestamp)
-export type TaskStatus = z.infer<typeof TaskStatusSchema>
+export type TaskStatus = Infer<typeof TaskStatusSchema>
 
 export function defineTask(
   status: typeof TaskStatusSchema,
@@ -51,4 +52,4 @@ export function defineTask(
 
 /** A2A 1.0 §4.1.1. */
 export const TaskSchema = defineTask(TaskStatusSchema, ArtifactSchema, MessageSchema)
-export type Task = z.infer<typeof TaskSchema>
+export type Task = Infer<typeof TaskSchema>

@@ -3,18 +3,11 @@
  *
  * @module
  */
-import type * as z from 'zod/mini'
 import { invalidParams, type A2AError } from '../core/errors.js'
 import { describe } from '../runtime/describe.js'
 import { NOT_AN_OBJECT } from '../schemas/json.js'
-import { reasonOf } from '../schemas/scalars.js'
+import { Fault, type SchemaOf } from '../schemas/schema.js'
 import { pathText } from './normalize.js'
-
-/** A schema with the type of its output. */
-export type Schema<T> = z.ZodMiniType<T>
-
-/** Error texts of schemas without their own. They take precedence over a locale that the process has set. */
-const TEXTS = { error: reasonOf }
 
 /**
  * Returns `value` as `schema` defines it, without unknown fields.
@@ -23,34 +16,30 @@ const TEXTS = { error: reasonOf }
  *
  * @throws {A2AError} `INVALID_PARAMS` with the path of the first fault, after `root`: `message.parts[0].text …`.
  */
-export function check<T>(schema: Schema<T>, value: unknown, root = ''): T {
-  const first = schema.safeParse(value)
-  if (first.success) return first.data
-  // Few peers send nulls, empty texts or invalid requests. Only those pay for a second pass.
-  const second = schema.safeParse(hasDefaults(value) ? withoutDefaults(value) : value, TEXTS)
-  if (second.success) return second.data
-  throw faultOf(second.error, root)
+export function check<T>(schema: SchemaOf<T>, value: unknown, root = ''): T {
+  const first = schema.read(value)
+  if (!(first instanceof Fault)) return first
+  // Few peers send nulls and empty texts. Only those pay for a second pass.
+  const second = hasDefaults(value) ? schema.read(withoutDefaults(value)) : first
+  if (second instanceof Fault) throw errorOf(second, root)
+  return second
 }
 
 /**
  * Like {@link check}, for a normalized value. Errors say that an absent enum is missing, and which type was found instead
  * of free JSON.
  */
-export function validate<T>(schema: Schema<T>, value: unknown, root = ''): T {
-  const parsed = schema.safeParse(value, TEXTS)
-  if (parsed.success) return parsed.data
-  const { path = [], message } = parsed.error.issues[0] ?? {}
+export function validate<T>(schema: SchemaOf<T>, value: unknown, root = ''): T {
+  const read = schema.read(value)
+  if (!(read instanceof Fault)) return read
+  const { path, reason } = read
   const found = path.reduce<unknown>((at, key) => (at == null ? at : Reflect.get(Object(at), key)), value)
-  if (found === undefined) throw faultOf(parsed.error, root, 'is missing')
-  throw faultOf(
-    parsed.error,
-    root,
-    message === NOT_AN_OBJECT ? `${message}, got ${describe(found)}` : message,
-  )
+  if (found === undefined) throw errorOf(read, root, 'is missing')
+  throw errorOf(read, root, reason === NOT_AN_OBJECT ? `${reason}, got ${describe(found)}` : reason)
 }
 
-function faultOf({ issues }: z.core.$ZodError, root: string, reason = issues[0]?.message): A2AError {
-  return invalidParams(pathText(issues[0]?.path ?? [], root), reason ?? 'is invalid')
+function errorOf({ path, reason }: Fault, root: string, shown = reason): A2AError {
+  return invalidParams(pathText(path, root), shown)
 }
 
 /** Fields that may contain any JSON, null included. */
@@ -62,7 +51,7 @@ function isDefault(key: string, value: unknown): boolean {
   return (value === null && key !== 'data') || (value === '' && OFTEN_EMPTY.has(key))
 }
 
-function hasDefaults(value: unknown): boolean {
+export function hasDefaults(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(hasDefaults)
   if (typeof value !== 'object' || value === null) return false
   return Object.entries(value).some(
@@ -70,7 +59,7 @@ function hasDefaults(value: unknown): boolean {
   )
 }
 
-function withoutDefaults(value: unknown): unknown {
+export function withoutDefaults(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutDefaults)
   if (typeof value !== 'object' || value === null) return value
   const kept = Object.entries(value).filter(([key, child]) => !isDefault(key, child))

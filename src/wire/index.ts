@@ -25,7 +25,7 @@ export type {
   TaskView,
 } from './dialect.js'
 export { describeError, WIRE_ERRORS, type ErrorDescription, type WireError } from './errors.js'
-export { check } from './check.js'
+export { check } from './check-zod.js'
 export { corvid, type CorvidOptions } from './corvid.js'
 export { kaos, type KaosOptions } from './kaos.js'
 export { toV03Card } from './v0-3/card.js'

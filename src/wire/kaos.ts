@@ -3,7 +3,6 @@
  *
  * @module
  */
-import type * as z from 'zod/mini'
 import { A2AError } from '../core/errors.js'
 import type { TaskState } from '../core/lifecycle.js'
 import type { DeepReadonly, Message, TaskSnapshot } from '../core/task.js'
@@ -11,6 +10,7 @@ import type { JsonObject } from '../core/json-types.js'
 import { requireBoolean, requireKnown } from '../runtime/options.js'
 import { JsonObjectSchema } from '../schemas/json.js'
 import { boolean, integer, list, object, optional, string } from '../schemas/scalars.js'
+import type { Infer } from '../schemas/schema.js'
 import { check } from './check.js'
 import { artifactText, conversationOf, statusText } from './conversation.js'
 import { CHAT, CHAT_ROUTE } from './chat.js'
@@ -41,7 +41,7 @@ const SendParamsSchema = object({
 
 const TaskParamsSchema = object({ id: optional(string), historyLength: optional(integer(0)) })
 
-type KaosMessage = z.infer<typeof MessageSchema>
+type KaosMessage = Infer<typeof MessageSchema>
 
 function fromSendParams(params: unknown): Requests['SendMessage'] {
   const { message, configuration, metadata, ...session } = check(SendParamsSchema, params)

@@ -5,16 +5,10 @@
  *
  * @module
  */
-import type * as z from 'zod/mini'
 import { invalidParams } from '../core/errors.js'
 import { knownNames } from '../runtime/known-names.js'
 import { isRecord } from '../runtime/unread.js'
-
-/** Lists and records of ours also have the schema of their members. */
-type Definition = z.core.$ZodTypes['_zod']['def'] & {
-  readonly element?: z.core.$ZodType
-  readonly member?: z.core.$ZodType
-}
+import type { Schema } from '../schemas/schema.js'
 
 /**
  * Refuses fields that `schema` does not have, at every depth. Free JSON, such as metadata, may have any.
@@ -22,15 +16,14 @@ type Definition = z.core.$ZodTypes['_zod']['def'] & {
  * @param path - That of `value`.
  * @throws {A2AError} `INVALID_PARAMS` with the path of the first such field.
  */
-export function requireKnownFields(schema: z.core.$ZodType, value: unknown, path: string): void {
-  // Every schema of zod is one of these types.
-  const definition = schema._zod.def as Definition
-  const { element, member } = definition
-  if (definition.type === 'optional') requireKnownFields(definition.innerType, value, path)
-  if (element !== undefined && Array.isArray(value))
-    for (const [index, each] of value.entries()) requireKnownFields(element, each, `${path}[${index}]`)
+export function requireKnownFields({ definition }: Schema, value: unknown, path: string): void {
+  if (definition.type === 'optional') requireKnownFields(definition.inner, value, path)
+  if (definition.type === 'list' && Array.isArray(value))
+    for (const [index, each] of value.entries())
+      requireKnownFields(definition.element, each, `${path}[${index}]`)
   if (!isRecord(value)) return
   const shape = definition.type === 'object' ? definition.shape : undefined
+  const member = definition.type === 'record' ? definition.member : undefined
   for (const [key, child] of Object.entries(value)) {
     if (shape !== undefined && !Object.hasOwn(shape, key)) {
       throw invalidParams(`${path}.${key}`, `is unknown${knownNames(key, Object.keys(shape))}`)

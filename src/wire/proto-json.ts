@@ -6,14 +6,12 @@
  *
  * @module
  */
-import type * as z from 'zod/mini'
 import { invalidParams } from '../core/errors.js'
 import { isRecord, type Unread } from '../runtime/unread.js'
 import { JsonValueSchema } from '../schemas/json.js'
 import { RoleSchema } from '../schemas/message.js'
-import { reasonOf } from '../schemas/scalars.js'
+import { Fault, type Schema, type SchemaOf } from '../schemas/schema.js'
 import { TaskStateSchema } from '../schemas/task.js'
-import type { Schema } from './check.js'
 import { normalize, pathText, type Field, type Path, type Spelling } from './normalize.js'
 
 /**
@@ -23,19 +21,16 @@ import { normalize, pathText, type Field, type Path, type Spelling } from './nor
  *
  * @throws {A2AError} `INVALID_PARAMS` with the path of the first fault, as `value` spells it.
  */
-export function decode<T>(schema: Schema<T>, value: unknown): T {
-  const normalized = normalize(value, spellingOf(schema), '')
-  const parsed = schema.safeParse(normalized)
-  if (parsed.success) return parsed.data
-  // With the texts of the schemas, whatever locale the process has set.
-  const [issue] = schema.safeParse(normalized, { error: reasonOf }).error?.issues ?? []
-  throw invalidParams(pathText(asWritten(issue?.path ?? [], value)), issue?.message ?? 'is invalid')
+export function decode<T>(schema: SchemaOf<T>, value: unknown): T {
+  const read = schema.read(normalize(value, spellingOf(schema), ''))
+  if (read instanceof Fault) throw invalidParams(pathText(asWritten(read.path, value)), read.reason)
+  return read
 }
 
-const spellings = new WeakMap<z.core.$ZodType, Spelling>()
+const spellings = new WeakMap<Schema, Spelling>()
 
 /** The spellings that ProtoJSON allows of the objects of `schema`. */
-function spellingOf(schema: z.core.$ZodType): Spelling {
+function spellingOf(schema: Schema): Spelling {
   const known = spellings.get(schema)
   if (known !== undefined) return known
   const derived = derive(schema)
@@ -43,19 +38,10 @@ function spellingOf(schema: z.core.$ZodType): Spelling {
   return derived
 }
 
-/** A list of ours also has the schema of its elements. */
-type Definition = z.core.$ZodTypes['_zod']['def'] & { readonly element?: z.core.$ZodType }
-
 /** The texts that are members of a oneof, in parts and in files of 0.3. */
 const MEMBERS: readonly string[] = ['text', 'raw', 'url', 'uri', 'fileWithUri', 'bytes', 'fileWithBytes']
 
-function definitionOf(schema: z.core.$ZodType): Definition {
-  // Every schema of zod is one of these types.
-  return schema._zod.def as Definition
-}
-
-function derive(schema: z.core.$ZodType): Spelling {
-  const definition = definitionOf(schema)
+function derive({ definition }: Schema): Spelling {
   const shape = definition.type === 'object' ? definition.shape : {}
   const protoNames = new Map<string, string>()
   const fields: Record<string, Field> = {}
@@ -68,30 +54,29 @@ function derive(schema: z.core.$ZodType): Spelling {
 }
 
 /** An empty text of a oneof is a value: its presence shows which member the object has. */
-function fieldOf(schema: z.core.$ZodType, isMember: boolean): Field {
+function fieldOf(schema: Schema, isMember: boolean): Field {
   if (schema === JsonValueSchema) return { isNullable: true }
-  const definition = definitionOf(schema)
-  const { element } = definition
-  if (element !== undefined) return fieldOf(element, true)
+  const { definition } = schema
   switch (definition.type) {
+    case 'list':
+      return fieldOf(definition.element, true)
     case 'optional':
-      return optionalField(definition.innerType, isMember)
+      return optionalField(definition.inner, isMember)
     case 'object':
       return { of: spellingOf(schema) }
     case 'number':
       return NUMERIC
     case 'enum':
-      return { values: numbersOf(Object.values(definition.entries)) }
+      return { values: numbersOf(definition.values) }
     default:
       return {}
   }
 }
 
-function optionalField(schema: z.core.$ZodType, isMember: boolean): Field {
-  const definition = definitionOf(schema)
-  // A time is its own message in the proto, and has a format here.
-  const isText = definition.type === 'string' && !('format' in definition)
-  return isText && !isMember ? { isEmptyTextAbsent: true } : fieldOf(schema, isMember)
+function optionalField(schema: Schema, isMember: boolean): Field {
+  return schema.definition.type === 'string' && !isMember
+    ? { isEmptyTextAbsent: true }
+    : fieldOf(schema, isMember)
 }
 
 /** The enums of the proto, in the order of their numbers. */

@@ -40,7 +40,7 @@ const ARROWS: Record<string, Arrows> = {
 const PACKAGES: Record<string, readonly string[]> = {
   eventemitter3: ['core/emitter.ts'],
   uuid: ['runtime/ids.ts'],
-  zod: ['schemas', 'wire', 'server', 'gateway'],
+  zod: ['schemas', 'wire/check-zod.ts'],
   jose: ['agent-card/sign.ts'],
   'eventsource-parser': ['http/sse-reader.ts'],
   'ipaddr.js': ['http/url-guard.ts'],

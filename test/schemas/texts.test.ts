@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import * as classic from 'zod'
 import * as z from 'zod/mini'
 import { MessageSchema, TaskSchema } from '../../src/schemas/index.js'
-import { check } from '../../src/wire/check.js'
+import { check } from '../../src/wire/check-zod.js'
 
 const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hi' }] }
 

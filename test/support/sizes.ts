@@ -15,7 +15,7 @@ interface Size {
 
 export const SIZES = {
   core: { code: `export { TaskManager } from 'a2a-tasks'`, kB: 20 },
-  client: { code: `export { A2AClient } from 'a2a-tasks/client'`, kB: 42 },
+  client: { code: `export { A2AClient } from 'a2a-tasks/client'`, kB: 35 },
   server: { code: `export { createRequestHandler } from 'a2a-tasks/server'`, kB: 135 },
 } satisfies Record<string, Size>
 

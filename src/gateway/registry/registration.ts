@@ -3,7 +3,6 @@
  *
  * @module
  */
-import * as z from 'zod/mini'
 import { apiKeyAuth, bearerAuth } from '../../http/auth.js'
 import type { AuthenticatedRequest, Authenticator } from '../../http/authenticator.js'
 import { webUrl } from '../../http/url.js'
@@ -23,6 +22,7 @@ import {
   strings,
 } from '../../schemas/scalars.js'
 import { check } from '../../wire/check.js'
+import { isRecord } from '../../runtime/unread.js'
 import { requireKnown } from '../../runtime/options.js'
 import { compact } from '../../runtime/compact.js'
 import { AGENT_STATUSES, type AgentInput, type EndpointAuth, type RegisteredAgent } from './agent.js'
@@ -34,15 +34,18 @@ const MAX_JSON = { option: 'agent', subject: 'Agent', maxBytes: 1_048_576 }
 const MAX_DEPTH = 100
 const TIMEOUT_MS = 300_000
 
-const CapabilitySchema = z.pipe(
-  z.transform((given: unknown) => (typeof given === 'string' ? { name: given } : given)),
-  object({
-    name: nonEmptyString,
-    description: optional(string),
-    inputSchema: optional(JsonObjectSchema),
-    outputSchema: optional(JsonObjectSchema),
-  }),
-)
+const NamedSchema = object({
+  name: nonEmptyString,
+  description: optional(string),
+  inputSchema: optional(JsonObjectSchema),
+  outputSchema: optional(JsonObjectSchema),
+})
+
+/** The name alone is a capability, too. */
+const CapabilitySchema: typeof NamedSchema = {
+  ...NamedSchema,
+  read: (given) => NamedSchema.read(typeof given === 'string' ? { name: given } : given),
+}
 
 const CAPABILITY_KEYS = ['name', 'description', 'inputSchema', 'outputSchema']
 
@@ -68,21 +71,15 @@ const AgentSchema = object({
   ),
 })
 
-const AuthSchema = z.discriminatedUnion(
-  'type',
-  [
-    object({ type: literal('bearer'), token: nonEmptyString }),
-    object({ type: literal('api_key'), header: nonEmptyString, key: nonEmptyString }),
-    object({
-      type: literal('oauth2'),
-      clientId: nonEmptyString,
-      clientSecret: nonEmptyString,
-      tokenUrl: nonEmptyString,
-      scope: optional(string),
-    }),
-  ],
-  'must be bearer, api_key or oauth2, or an Authenticator',
-)
+const BearerSchema = object({ type: literal('bearer'), token: nonEmptyString })
+const ApiKeySchema = object({ type: literal('api_key'), header: nonEmptyString, key: nonEmptyString })
+const OAuthSchema = object({
+  type: literal('oauth2'),
+  clientId: nonEmptyString,
+  clientSecret: nonEmptyString,
+  tokenUrl: nonEmptyString,
+  scope: optional(string),
+})
 
 /**
  * Returns the agent, complete and frozen.
@@ -177,7 +174,7 @@ function toAuthenticator(given: unknown, http: TokenHttp): Authenticator | undef
   if (given instanceof RedactedAuth) return given
   if (given instanceof OAuthCredentials) return new RedactedAuth(given.withDefaults(http))
   if (isAuthenticator(given)) return new RedactedAuth(given)
-  return new RedactedAuth(fromConfiguration(check(AuthSchema, given, PATH), http))
+  return new RedactedAuth(fromConfiguration(readAuth(given), http))
 }
 
 function isAuthenticator(given: unknown): given is Authenticator {
@@ -187,6 +184,15 @@ function isAuthenticator(given: unknown): given is Authenticator {
 const PATH = 'endpoint.auth'
 /** Names of the fields that the authenticators' factories name otherwise. */
 const FIELDS: Readonly<Record<string, string>> = { name: 'header', value: 'key' }
+
+function readAuth(given: unknown): EndpointAuth {
+  const { type } = isRecord(given) ? given : {}
+  if (type === 'bearer') return check(BearerSchema, given, PATH)
+  if (type === 'api_key') return check(ApiKeySchema, given, PATH)
+  if (type === 'oauth2') return check(OAuthSchema, given, PATH)
+  const path = isRecord(given) ? `${PATH}.type` : PATH
+  throw invalidParams(path, 'must be bearer, api_key or oauth2, or an Authenticator')
+}
 
 function fromConfiguration(auth: EndpointAuth, http: TokenHttp): Authenticator {
   try {

@@ -18,8 +18,9 @@ import {
   ReceivedTaskPageSchema,
   ReceivedTaskSchema,
 } from '../../schemas/received.js'
+import type { SchemaOf } from '../../schemas/schema.js'
 import type { Task, TaskStatus } from '../../schemas/task.js'
-import { validate, type Schema } from '../check.js'
+import { validate } from '../check.js'
 import { isRecord } from '../../runtime/unread.js'
 import { normalize, type Spelling } from '../normalize.js'
 import { CORE_STATES, fromMessage, fromPushConfig } from '../v1/objects.js'
@@ -31,7 +32,7 @@ import { PUSH_CONFIG, PUSH_CONFIG_PAGE, SPELLINGS, type Spellings } from './spel
 /**
  * @throws {A2AError} `INVALID_PARAMS` with the path, after `root`, of a value that is missing or has the wrong type.
  */
-function read<T>(value: unknown, spelling: Spelling, schema: Schema<T>, root: string): T {
+function read<T>(value: unknown, spelling: Spelling, schema: SchemaOf<T>, root: string): T {
   return validate(schema, normalize(value, spelling, root), root)
 }
 

@@ -3,68 +3,74 @@
  *
  * @module
  */
-import * as z from 'zod/mini'
 import type { Message, Part } from '../../core/task.js'
 import type { JsonObject } from '../../core/json-types.js'
 import { JsonValueSchema } from '../../schemas/json.js'
-import { PartSchema } from '../../schemas/part.js'
-import { list, nonEmptyString, object, optional, string, strings } from '../../schemas/scalars.js'
+import { isBase64 } from '../../schemas/rules.js'
+import {
+  list,
+  nonEmptyString,
+  nullish,
+  object,
+  optional,
+  refine,
+  string,
+  strings,
+} from '../../schemas/scalars.js'
+import type { Infer } from '../../schemas/schema.js'
 import type { IncomingMessage, Requests } from '../dialect.js'
 import { standardBase64 } from '../view.js'
 
-/** An `Option` of Rust that the dialect does not need: absent or null. */
-function option<T extends z.ZodMiniType>(schema: T) {
-  return optional(z.nullable(schema))
-}
-
 /** The maximum length of ids and names in the core. */
-const name = string.check(z.maxLength(1024, 'must have at most 1024 characters'))
-
-function isBase64(raw: string): boolean {
-  return PartSchema.safeParse({ raw }).success
-}
+const name = refine(string, ({ length }) => length <= 1024, 'must have at most 1024 characters')
 
 /** Media types whose content may be plain text. All other content must be base64. */
 const TEXT_TYPE = /^text\/|[/+](?:json|xml|yaml)\b/i
 
 const AnyFileSchema = object({
-  id: option(string),
-  name: option(name),
-  mime_type: option(name),
-  content: option(string),
-  url: option(string),
+  id: nullish(string),
+  name: nullish(name),
+  mime_type: nullish(name),
+  content: nullish(string),
+  url: nullish(string),
 })
-type File = z.infer<typeof AnyFileSchema>
+type File = Infer<typeof AnyFileSchema>
 
 function isReadable({ content, mime_type: type }: File): boolean {
   return !content || isBase64(content) || TEXT_TYPE.test(type || 'text/plain')
 }
 
 /** The document's `Artifact`. */
-const FileSchema = AnyFileSchema.check(
-  z.refine(({ content, url }) => typeof content === 'string' || !!url, 'must have content or a url'),
-  z.refine(isReadable, { path: ['content'], error: 'must be base64, unless mime_type is of a text' }),
+const FileSchema = refine(
+  refine(
+    AnyFileSchema,
+    ({ content, url }) => typeof content === 'string' || !!url,
+    'must have content or a url',
+  ),
+  isReadable,
+  'must be base64, unless mime_type is of a text',
+  ['content'],
 )
 
 /** The document's `Task`, without the fields that a client cannot set: its state, output and times. */
 export const TaskSchema = object({
-  id: option(name),
+  id: nullish(name),
   input: object({
     instruction: string,
     context: optional(JsonValueSchema),
-    artifacts: option(list(FileSchema)),
+    artifacts: nullish(list(FileSchema)),
   }),
-  metadata: option(
+  metadata: nullish(
     object({
-      agent_id: option(string),
-      provider: option(string),
-      parent_task_id: option(name),
-      session_id: option(name),
-      tags: option(strings),
+      agent_id: nullish(string),
+      provider: nullish(string),
+      parent_task_id: nullish(name),
+      session_id: nullish(name),
+      tags: nullish(strings),
     }),
   ),
 })
-type Task = z.infer<typeof TaskSchema>
+type Task = Infer<typeof TaskSchema>
 
 /** The parameters of `task_get` and `task_cancel`. */
 export const TaskIdSchema = object({ task_id: nonEmptyString })

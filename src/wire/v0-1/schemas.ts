@@ -3,12 +3,11 @@
  *
  * @module
  */
-import * as z from 'zod/mini'
 import type { Part } from '../../core/task.js'
 import type { JsonObject } from '../../core/json-types.js'
 import { JsonObjectSchema } from '../../schemas/json.js'
-import { PartSchema as CorePartSchema } from '../../schemas/part.js'
 import { exactlyOneOf } from '../../schemas/one-of.js'
+import { STRICT } from '../../schemas/rules.js'
 import {
   integer,
   list,
@@ -16,9 +15,11 @@ import {
   object,
   oneOf,
   optional,
+  refine,
   string,
   strings,
 } from '../../schemas/scalars.js'
+import type { Infer } from '../../schemas/schema.js'
 import type { IncomingMessage, PushConfig, SendRequest } from '../dialect.js'
 import { fromData } from '../v0-3/forms.js'
 import { fromPushConfig as fromV03PushConfig, PushNotificationConfigSchema } from '../v0-3/schemas.js'
@@ -27,15 +28,12 @@ import { standardBase64 } from '../view.js'
 const metadata = optional(JsonObjectSchema)
 const historyLength = optional(integer(0))
 
-/** The same base64 as in a part of 1.0. */
-const isBase64 = z.refine<string>((raw) => CorePartSchema.safeParse({ raw }).success, 'must be base64')
-
 /** A2A 0.1 §6.6, except files without content, which the core cannot represent. */
 const FileSchema = exactlyOneOf(
   object({
     name: optional(string),
     mimeType: optional(string),
-    bytes: optional(string.check(isBase64)),
+    bytes: optional(STRICT.base64),
     uri: optional(nonEmptyString),
   }),
   ['bytes', 'uri'],
@@ -57,16 +55,14 @@ const AnyPartSchema = exactlyOneOf(
   CONTENTS,
 )
 
-type AnyPart = z.infer<typeof AnyPartSchema>
+type AnyPart = Infer<typeof AnyPartSchema>
 
-function namesContent(key: 'type' | 'kind') {
-  return z.refine<AnyPart>((part) => part[key] === undefined || part[part[key]] !== undefined, {
-    path: [key],
-    error: 'must name the content that the part has',
-  })
+function namesContent<S extends typeof AnyPartSchema>(schema: S, key: 'type' | 'kind'): S {
+  const test = (part: AnyPart): boolean => part[key] === undefined || part[part[key]] !== undefined
+  return refine(schema, test, 'must name the content that the part has', [key])
 }
 
-const PartSchema = AnyPartSchema.check(namesContent('type'), namesContent('kind'))
+const PartSchema = namesContent(namesContent(AnyPartSchema, 'type'), 'kind')
 
 /** A2A 0.1 §6.4. */
 const MessageSchema = object({
@@ -106,7 +102,7 @@ export function isSend({ id, message }: JsonObject): boolean {
 }
 
 /** Converts a part to that of the core. An empty name or media type becomes absent, and nothing else is lost. */
-function fromPart(part: z.infer<typeof PartSchema>): Part {
+function fromPart(part: Infer<typeof PartSchema>): Part {
   const { metadata } = part
   if (part.text !== undefined) return { text: part.text, ...(metadata !== undefined && { metadata }) }
   if (part.data !== undefined) return fromData(part.data, metadata, false)
@@ -120,7 +116,7 @@ function fromPart(part: z.infer<typeof PartSchema>): Part {
 }
 
 /** 0.1 shows history on request only: an absent length is 0. */
-export function fromSendParams(params: z.infer<typeof SendParamsSchema>): SendRequest<IncomingMessage> {
+export function fromSendParams(params: Infer<typeof SendParamsSchema>): SendRequest<IncomingMessage> {
   const { id, sessionId, message, pushNotification, metadata } = params
   const { acceptedOutputModes = [], historyLength = 0 } = params
   const { role, parts, metadata: own } = message
@@ -144,7 +140,7 @@ export function fromSendParams(params: z.infer<typeof SendParamsSchema>): SendRe
 /** A task has one configuration in 0.1. Its id is that of the task, so that a new one replaces it. */
 export function fromPushConfig(
   taskId: string,
-  config: z.infer<typeof PushNotificationConfigSchema>,
+  config: Infer<typeof PushNotificationConfigSchema>,
 ): PushConfig {
   return { ...fromV03PushConfig(config), id: taskId }
 }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type * as z from 'zod/mini'
+import type { Infer } from '../../schemas/schema.js'
 import type { A2AError } from '../../core/errors.js'
 import type { JsonObject } from '../../core/json-types.js'
 import type { Codecs, Dialect, RpcError, SendRequest } from '../dialect.js'
@@ -30,7 +30,7 @@ import {
   TaskParamsSchema,
 } from './schemas.js'
 
-type SendParams = z.infer<typeof SendParamsSchema>
+type SendParams = Infer<typeof SendParamsSchema>
 
 function fromSendParams({ message, configuration = {}, metadata }: SendParams): SendRequest {
   const { acceptedOutputModes = [], historyLength, blocking = true } = configuration

@@ -6,11 +6,10 @@
  *
  * @module
  */
-import * as z from 'zod/mini'
 import type { Message, Part } from '../../core/task.js'
 import { JsonObjectSchema, JsonValueSchema } from '../../schemas/json.js'
-import { PartSchema as CorePartSchema } from '../../schemas/part.js'
 import { exactlyOneOf } from '../../schemas/one-of.js'
+import { STRICT } from '../../schemas/rules.js'
 import {
   boolean,
   dateTime,
@@ -21,9 +20,12 @@ import {
   object,
   oneOf,
   optional,
+  refine,
   string,
   strings,
 } from '../../schemas/scalars.js'
+import type { Infer } from '../../schemas/schema.js'
+import { notOneOf } from '../../schemas/texts.js'
 import type { ListRequest, PushConfig } from '../dialect.js'
 import { CORE_STATES, fromData } from './forms.js'
 import { standardBase64 } from '../view.js'
@@ -32,8 +34,7 @@ import { standardBase64 } from '../view.js'
 const optionalText = optional(string)
 
 /** The same base64 as in a part of 1.0. */
-const isBase64 = z.refine<string>((raw) => CorePartSchema.safeParse({ raw }).success, 'must be base64')
-const base64 = optional(string.check(isBase64))
+const base64 = optional(STRICT.base64)
 
 const FileSchema = exactlyOneOf(
   object({
@@ -67,15 +68,16 @@ function isContent(type: unknown): boolean {
   return CONTENTS.some((content) => content === type)
 }
 
-const PartSchema = AnyPartSchema.check(
-  z.refine((part) => part.kind === undefined || part[part.kind] !== undefined, {
-    path: ['kind'],
-    error: 'must name the content that the part has',
-  }),
-  z.refine((part) => part.kind !== undefined || part.type === undefined || isContent(part.type), {
-    path: ['type'],
-    error: `must be one of ${CONTENTS.join(', ')}`,
-  }),
+const PartSchema = refine(
+  refine(
+    AnyPartSchema,
+    (part) => part.kind === undefined || part[part.kind] !== undefined,
+    'must name the content that the part has',
+    ['kind'],
+  ),
+  (part) => part.kind !== undefined || part.type === undefined || isContent(part.type),
+  notOneOf(CONTENTS),
+  ['type'],
 )
 
 const partsOf = list(PartSchema, 'must have at least one part')
@@ -103,15 +105,15 @@ export const PushNotificationConfigSchema = object({
   url: nonEmptyString,
   token: optionalText,
   authentication: optional(
-    object({
-      // ProtoJSON leaves out an empty list.
-      schemes: optional(list(nonEmptyString)),
-      credentials: optionalText,
-    }).check(
-      z.refine(({ schemes = [], credentials }) => schemes.length > 0 || !credentials, {
-        path: ['schemes'],
-        error: 'must not be empty',
+    refine(
+      object({
+        // ProtoJSON leaves out an empty list.
+        schemes: optional(list(nonEmptyString)),
+        credentials: optionalText,
       }),
+      ({ schemes = [], credentials }) => schemes.length > 0 || !credentials,
+      'must not be empty',
+      ['schemes'],
     ),
   ),
 })
@@ -192,21 +194,17 @@ export const SetPushConfigBodySchema = exactlyOneOf(
   ['pushNotificationConfig', 'config'],
 )
 
-const isState = z.refine<string>((name) => CORE_STATES.has(name), 'must be a state of a task')
-
 /** The query of `GET /v1/tasks`, which the specification does not define. The names are those of A2A 1.0. */
 export const ListTasksQuerySchema = object({
   contextId: optionalText,
-  status: optional(string.check(isState)),
+  status: optional(refine(string, (name) => CORE_STATES.has(name), 'must be a state of a task')),
   pageSize: optional(integer(1, 100)),
   historyLength,
-  statusTimestampAfter: optional(
-    dateTime({ local: true, offset: true, error: 'must be an ISO 8601 timestamp' }),
-  ),
+  statusTimestampAfter: optional(dateTime({ local: true, error: 'must be an ISO 8601 timestamp' })),
 })
 
 /** Converts a part to that of the core. An empty name or media type becomes absent, and nothing else is lost. */
-function fromPart(part: z.infer<typeof PartSchema>): Part {
+function fromPart(part: Infer<typeof PartSchema>): Part {
   const { metadata } = part
   if (part.text !== undefined) return { text: part.text, ...(metadata !== undefined && { metadata }) }
   if (part.data !== undefined) return fromData(part.data, metadata, part.kind === undefined)
@@ -221,7 +219,7 @@ function fromPart(part: z.infer<typeof PartSchema>): Part {
 }
 
 /** Converts a message to that of the core. */
-export function fromMessage(message: z.infer<typeof MessageSchema>): Message {
+export function fromMessage(message: Infer<typeof MessageSchema>): Message {
   const { messageId, role, contextId, taskId, metadata, extensions, referenceTaskIds } = message
   const parts = message.parts === undefined ? message.content : message.parts
   return {
@@ -237,7 +235,7 @@ export function fromMessage(message: z.infer<typeof MessageSchema>): Message {
 }
 
 /** The core has one authentication scheme, so the first of several is used. */
-export function fromPushConfig(config: z.infer<typeof PushNotificationConfigSchema>): PushConfig {
+export function fromPushConfig(config: Infer<typeof PushNotificationConfigSchema>): PushConfig {
   const { id, url, token, authentication } = config
   const [scheme] = authentication?.schemes ?? []
   const credentials = authentication?.credentials
@@ -250,7 +248,7 @@ export function fromPushConfig(config: z.infer<typeof PushNotificationConfigSche
 }
 
 /** Reads the id from the configuration, from the request, or from the name that the SDKs compose of both ids. */
-export function fromSetBody(body: z.infer<typeof SetPushConfigBodySchema>): {
+export function fromSetBody(body: Infer<typeof SetPushConfigBodySchema>): {
   readonly taskId: string
   readonly config: PushConfig
 } {
@@ -261,7 +259,7 @@ export function fromSetBody(body: z.infer<typeof SetPushConfigBodySchema>): {
 }
 
 /** A query for whole tasks: 0.3 has no partial ones. A timestamp without a time zone is in UTC. */
-export function fromListQuery(query: z.infer<typeof ListTasksQuerySchema>): ListRequest {
+export function fromListQuery(query: Infer<typeof ListTasksQuerySchema>): ListRequest {
   const { contextId, status = '', pageSize = 100, historyLength: length, statusTimestampAfter: after } = query
   const state = CORE_STATES.get(status)
   return {

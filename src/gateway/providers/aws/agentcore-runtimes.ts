@@ -3,9 +3,9 @@
  *
  * @module
  */
-import * as z from 'zod/mini'
 import type { JsonValue } from '../../../core/json-types.js'
-import { nonEmptyString, object, oneOf, optional } from '../../../schemas/scalars.js'
+import { nonEmptyString, object, oneOf, optional, refine, text } from '../../../schemas/scalars.js'
+import type { Infer } from '../../../schemas/schema.js'
 import { check } from '../../../wire/check.js'
 import type { RegisteredAgent } from '../../registry/agent.js'
 import type { ProviderTask, TaskRef } from '../../provider.js'
@@ -32,7 +32,7 @@ const SESSION_ID = /^[0-9a-zA-Z][0-9a-zA-Z_-]{32,255}$/
 const ARN_EXPECTED = 'must be the ARN of the runtime: arn:aws:bedrock-agentcore:…'
 
 const SettingsSchema = object({
-  runtimeArn: z.string(ARN_EXPECTED).check(z.refine((arn: string) => arn.startsWith('arn:'), ARN_EXPECTED)),
+  runtimeArn: refine(text(ARN_EXPECTED), (arn) => arn.startsWith('arn:'), ARN_EXPECTED),
   /** Endpoint of the runtime. Default is the runtime's default endpoint. */
   qualifier: optional(nonEmptyString),
   /** Protocol of the runtime's container. Default is `http`. */
@@ -41,7 +41,7 @@ const SettingsSchema = object({
   region: optional(nonEmptyString),
 })
 
-type Settings = z.output<typeof SettingsSchema>
+type Settings = Infer<typeof SettingsSchema>
 
 const RefSchema = object({ sessionId: nonEmptyString })
 

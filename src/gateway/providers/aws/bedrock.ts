@@ -3,14 +3,23 @@
  *
  * @module
  */
-import * as z from 'zod/mini'
 import type { Fetch } from '../../../runtime/fetch.js'
 import { keepAliveClock, type Clock } from '../../../runtime/clock.js'
 import { AbortScope } from '../../../http/abort.js'
 import { fieldsOf } from '../../../http/json.js'
 import { requireClock, requireFunctions, requireKnown } from '../../../runtime/options.js'
 import { A2AError, invalidParams } from '../../../core/errors.js'
-import { boolean, list, nonEmptyString, object, optional } from '../../../schemas/scalars.js'
+import {
+  boolean,
+  custom,
+  list,
+  nonEmptyString,
+  object,
+  optional,
+  refine,
+  text,
+} from '../../../schemas/scalars.js'
+import { tryRead, type Infer } from '../../../schemas/schema.js'
 import { check } from '../../../wire/check.js'
 import type { AgentStatus, RegisteredAgent } from '../../registry/agent.js'
 import type { AgentProvider, ProviderCall, ProviderTask, TaskRef, TaskUpdate } from '../../provider.js'
@@ -54,7 +63,7 @@ const SESSION_ID = /^[0-9a-zA-Z._:-]{2,100}$/
 const IDLE_MS = 300_000
 
 const AGENT_KIND = 'of an agent of Bedrock, or settings.runtimeArn of one in AgentCore Runtime'
-const required = (what: string) => z.string(what).check(z.minLength(1, what))
+const required = (what: string) => refine(text(what), (id) => id !== '', what)
 
 const SettingsSchema = object({
   agentId: required(`must be the id ${AGENT_KIND}`),
@@ -75,11 +84,11 @@ const ResultSchema = object({ actionGroup: nonEmptyString })
 
 /** Results for the agent in the form of InvokeAgent. Further fields are passed on. */
 const ResultsSchema = list(
-  z.custom<InvocationResult>((value: unknown) => {
+  custom<InvocationResult>((value) => {
     const [result, ...others] = Object.entries(fieldsOf(value))
     const isKnown = result?.[0] === 'functionResult' || result?.[0] === 'apiResult'
-    return isKnown && others.length === 0 && ResultSchema.safeParse(result[1]).success
-  }),
+    return isKnown && others.length === 0 && tryRead(ResultSchema, result[1]) !== undefined
+  }, 'must be a result'),
   'must not be empty',
 )
 
@@ -222,7 +231,7 @@ async function* withIdleTimeout(
   }
 }
 
-function readSettings(agent: RegisteredAgent): z.output<typeof SettingsSchema> {
+function readSettings(agent: RegisteredAgent): Infer<typeof SettingsSchema> {
   regionOf(agent, 'bedrock-agent-runtime')
   if (agent.endpoint.auth !== undefined) {
     throw invalidParams('endpoint.auth', 'must be absent: agents of Bedrock take AWS credentials only')
@@ -262,8 +271,8 @@ function readRef(ref: TaskRef): { sessionId: string; invocationId?: string } {
 function resultsIn({ parts }: ProviderTask['message']): InvocationResult[] | undefined {
   for (const { data } of parts) {
     const { returnControlInvocationResults: given = data } = fieldsOf(data)
-    const read = ResultsSchema.safeParse(given)
-    if (read.success) return read.data
+    const results = tryRead(ResultsSchema, given)
+    if (results !== undefined) return results
   }
   return undefined
 }

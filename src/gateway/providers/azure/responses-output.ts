@@ -3,12 +3,12 @@
  *
  * @module
  */
-import type * as z from 'zod/mini'
 import type { TaskState } from '../../../core/lifecycle.js'
 import type { PartInput } from '../../../core/params.js'
 import type { JsonObject } from '../../../core/json-types.js'
 import { JsonObjectSchema } from '../../../schemas/json.js'
 import { list, nonEmptyString, object, optional, string } from '../../../schemas/scalars.js'
+import type { Infer } from '../../../schemas/schema.js'
 import type { TaskUpdate } from '../../provider.js'
 import type { Service } from '../shared/service.js'
 import { codeOf, parseAnswer } from '../shared/answers.js'
@@ -20,7 +20,7 @@ export const ResponseSchema = object({
   error: optional(object({ code: optional(string) })),
   incomplete_details: optional(object({ reason: optional(string) })),
 })
-type Response = z.infer<typeof ResponseSchema>
+type Response = Infer<typeof ResponseSchema>
 
 const ItemSchema = object({
   type: string,
@@ -30,7 +30,7 @@ const ItemSchema = object({
   consent_link: optional(string),
   content: optional(list(object({ type: string, text: optional(string), refusal: optional(string) }))),
 })
-type Item = z.infer<typeof ItemSchema>
+type Item = Infer<typeof ItemSchema>
 
 const STATES: Readonly<Record<string, TaskState>> = {
   queued: 'submitted',

@@ -6,6 +6,7 @@
 import { A2AError, invalidParams, taskNotFound } from '../../../core/errors.js'
 import type { JsonObject } from '../../../core/json-types.js'
 import { list, nonEmptyString, object, optional, string } from '../../../schemas/scalars.js'
+import { tryRead } from '../../../schemas/schema.js'
 import { check } from '../../../wire/check.js'
 import type { AgentStatus } from '../../registry/agent.js'
 import type { ProviderCall, ProviderTask, TaskRef, TaskUpdate } from '../../provider.js'
@@ -102,7 +103,7 @@ export class AzureResponses {
   ): Promise<{ readonly conversationId: string; readonly body: JsonObject }> {
     const { agentName: name, agentVersion: version, agentEndpoint, background = true } = this.#settings
     const answers = answersOf(task.message)
-    const known = RefSchema.safeParse(task.ref ?? task.previous).data
+    const known = tryRead(RefSchema, task.ref ?? task.previous)
     const pending = known?.pending ?? []
     if (task.ref !== undefined && pending.length > 0 && answers.length === 0) {
       const example = `{"type": "function_call_output", "call_id": ${JSON.stringify(pending[0])}, "output": "…"}`

@@ -3,12 +3,12 @@
  *
  * @module
  */
-import type * as z from 'zod/mini'
 import type { TaskState } from '../../../core/lifecycle.js'
 import type { PartInput } from '../../../core/params.js'
 import type { JsonObject } from '../../../core/json-types.js'
 import { JsonObjectSchema } from '../../../schemas/json.js'
 import { list, nonEmptyString, object, optional, string } from '../../../schemas/scalars.js'
+import type { Infer } from '../../../schemas/schema.js'
 import type { TaskUpdate } from '../../provider.js'
 import type { Service } from '../shared/service.js'
 import { codeOf } from '../shared/answers.js'
@@ -27,7 +27,7 @@ export const RunSchema = object({
   last_error: optional(object({ code: optional(string) })),
   incomplete_details: optional(object({ reason: optional(string) })),
 })
-export type Run = z.infer<typeof RunSchema>
+export type Run = Infer<typeof RunSchema>
 
 export const MessageSchema = object({ role: string, content: optional(list(JsonObjectSchema)) })
 

@@ -3,12 +3,12 @@
  *
  * @module
  */
-import type * as z from 'zod/mini'
 import { A2AError, invalidParams, taskNotFound } from '../../../core/errors.js'
 import type { ArtifactInput, PartInput } from '../../../core/params.js'
 import type { DeepReadonly, Message, Part } from '../../../core/task.js'
 import type { JsonObject } from '../../../core/json-types.js'
 import { boolean, list, nonEmptyString, object, optional, string } from '../../../schemas/scalars.js'
+import { tryRead, type Infer } from '../../../schemas/schema.js'
 import { check } from '../../../wire/check.js'
 import type { AgentStatus } from '../../registry/agent.js'
 import type { ProviderCall, ProviderTask, TaskRef, TaskUpdate } from '../../provider.js'
@@ -103,7 +103,7 @@ export class AzureThreads {
     }
     const run = { ...more, assistant_id: this.#assistantId }
     const content = { role: 'user', content: message.parts.map(toContent) }
-    const thread = RefSchema.safeParse(previous).data?.threadId
+    const thread = tryRead(RefSchema, previous)?.threadId
     if (thread === undefined) {
       return this.#request('POST', '/threads/runs', { ...run, thread: { messages: [content] } })
     }
@@ -177,7 +177,7 @@ function pathOf(ref: TaskRef): string {
 
 /** @throws {A2AError} `INVALID_PARAMS`: a waiting run accepts only outputs of its tools. */
 function toolOutputsOf({ parts }: DeepReadonly<Message>): JsonObject[] {
-  const outputs = parts.flatMap(({ data }) => OutputsSchema.safeParse(data).data?.tool_outputs ?? [])
+  const outputs = parts.flatMap(({ data }) => tryRead(OutputsSchema, data)?.tool_outputs ?? [])
   if (outputs.length > 0) return outputs
   const example = '{"tool_outputs": [{"tool_call_id": "…", "output": "…"}]}'
   throw invalidParams('message.parts', `must have a data part with the answer, such as ${example}`)
@@ -199,7 +199,7 @@ function toContent({ text, raw, url, data, mediaType }: DeepReadonly<Part>): Jso
  * Returns the parts that an event adds to the answer: texts while they are written, other content when its message is
  * complete.
  */
-function toChunk({ object: type, status, delta, content = [] }: z.infer<typeof EventSchema>): PartInput[] {
+function toChunk({ object: type, status, delta, content = [] }: Infer<typeof EventSchema>): PartInput[] {
   if (type === 'thread.message.delta') return toParts({ content: delta?.content ?? [] }, 'texts')
   if (type === 'thread.message' && status === 'completed') return toParts({ content }, 'others')
   return []

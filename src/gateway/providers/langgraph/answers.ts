@@ -3,10 +3,20 @@
  *
  * @module
  */
-import * as z from 'zod/mini'
 import type { ArtifactInput, PartInput } from '../../../core/params.js'
 import type { JsonValue } from '../../../core/json-types.js'
-import { list, nonEmptyString, object, optional, string, strings } from '../../../schemas/scalars.js'
+import {
+  list,
+  nonEmptyString,
+  nullish,
+  object,
+  optional,
+  record,
+  string,
+  strings,
+  unknown,
+} from '../../../schemas/scalars.js'
+import type { Infer } from '../../../schemas/schema.js'
 import type { TaskUpdate } from '../../provider.js'
 
 /** Id of the task's only artifact, streamed or complete. */
@@ -17,22 +27,22 @@ export const RunSchema = object({ run_id: nonEmptyString, status: string })
 export const ThreadSchema = object({
   thread_id: nonEmptyString,
   status: optional(string),
-  metadata: z.nullish(z.record(string, z.unknown())),
+  metadata: nullish(record(unknown)),
 })
 
-const InterruptSchema = object({ id: z.nullish(string), value: z.optional(z.unknown()) })
-export type Interrupt = z.infer<typeof InterruptSchema>
+const InterruptSchema = object({ id: nullish(string), value: optional(unknown) })
+export type Interrupt = Infer<typeof InterruptSchema>
 
 export const InterruptsSchema = list(InterruptSchema)
 
 /** Snapshot of a thread. */
 export const StateSchema = object({
-  values: z.optional(z.unknown()),
-  next: z.nullish(strings),
-  tasks: z.nullish(list(object({ interrupts: z.nullish(InterruptsSchema) }))),
-  metadata: z.nullish(object({ run_id: z.nullish(string) })),
+  values: optional(unknown),
+  next: nullish(strings),
+  tasks: nullish(list(object({ interrupts: nullish(InterruptsSchema) }))),
+  metadata: nullish(object({ run_id: nullish(string) })),
 })
-export type ThreadState = z.infer<typeof StateSchema>
+export type ThreadState = Infer<typeof StateSchema>
 
 /** Returns the update of a completed run. */
 export function completed(values: unknown): TaskUpdate {

@@ -3,11 +3,10 @@
  *
  * @module
  */
-import * as z from 'zod/mini'
 import { A2AError, taskNotFound } from '../../../core/errors.js'
 import type { TaskState } from '../../../core/lifecycle.js'
 import type { JsonObject, JsonValue } from '../../../core/json-types.js'
-import { nonEmptyString, object, optional, string } from '../../../schemas/scalars.js'
+import { nonEmptyString, nullish, object, optional, string, unknown } from '../../../schemas/scalars.js'
 import { check } from '../../../wire/check.js'
 import type { AgentStatus, RegisteredAgent } from '../../registry/agent.js'
 import type { AgentProvider, ProviderCall, ProviderTask, TaskRef, TaskUpdate } from '../../provider.js'
@@ -24,11 +23,11 @@ const SettingsSchema = object({ assistantId: optional(string) })
 
 /** The document specifies neither the name of a run's id nor the absence of its output. */
 const AnswerSchema = object({
-  run_id: z.nullish(string),
-  id: z.nullish(string),
-  status: z.nullish(string),
-  state: z.nullish(string),
-  output: z.nullish(z.unknown()),
+  run_id: nullish(string),
+  id: nullish(string),
+  status: nullish(string),
+  state: nullish(string),
+  output: optional(unknown),
 })
 
 /** Run statuses of LangGraph, and the states of the document. */

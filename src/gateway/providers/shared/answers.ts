@@ -3,8 +3,8 @@
  *
  * @module
  */
-import type * as z from 'zod/mini'
 import { A2AError, invalidParams } from '../../../core/errors.js'
+import type { SchemaOf, Shape } from '../../../schemas/schema.js'
 import { check } from '../../../wire/check.js'
 import type { AgentStatus, RegisteredAgent } from '../../registry/agent.js'
 import { knownNames } from '../../../runtime/known-names.js'
@@ -16,7 +16,7 @@ import type { Service, ServiceCall } from './service.js'
  */
 export function parseSettings<T>(
   { settings }: RegisteredAgent,
-  schema: z.ZodMiniType<T> & { readonly shape: object },
+  schema: SchemaOf<T> & { readonly shape: Shape },
 ): T {
   const known = Object.keys(schema.shape)
   const unknown = Object.keys(settings).find((name) => !known.includes(name))
@@ -28,7 +28,7 @@ export function parseSettings<T>(
 }
 
 /** @throws {A2AError} `PROVIDER_ERROR` with the path of what is missing or wrong. */
-export function parseAnswer<T>(service: Service, schema: z.ZodMiniType<T>, json: unknown): T {
+export function parseAnswer<T>(service: Service, schema: SchemaOf<T>, json: unknown): T {
   try {
     return check(schema, json, 'answer')
   } catch (cause) {

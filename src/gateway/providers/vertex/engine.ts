@@ -3,11 +3,11 @@
  *
  * @module
  */
-import type * as z from 'zod/mini'
 import type { DeepReadonly, Part } from '../../../core/task.js'
 import type { JsonObject, JsonValue } from '../../../core/json-types.js'
 import { JsonValueSchema } from '../../../schemas/json.js'
 import { nonEmptyString, object } from '../../../schemas/scalars.js'
+import { tryRead, type SchemaOf } from '../../../schemas/schema.js'
 import type { ProviderCall, ProviderTask, TaskUpdate } from '../../provider.js'
 import type { Service } from '../shared/service.js'
 import { MAX_RETAINED, parseAnswer } from '../shared/answers.js'
@@ -85,7 +85,7 @@ export class VertexEngine {
    * session.
    */
   async #sessionOf(task: ProviderTask, call: ProviderCall): Promise<string> {
-    const known = RefSchema.safeParse(task.ref ?? task.previous).data
+    const known = tryRead(RefSchema, task.ref ?? task.previous)
     if (known !== undefined) return known.sessionId
     const input = { user_id: this.#userOf(task) }
     return (await this.#query(SessionSchema, 'async_create_session', input, call)).output.id
@@ -99,12 +99,7 @@ export class VertexEngine {
     return this.#settings.userId ?? own
   }
 
-  async #query<T>(
-    schema: z.ZodMiniType<T>,
-    method: string,
-    input: JsonObject,
-    call: ProviderCall,
-  ): Promise<T> {
+  async #query<T>(schema: SchemaOf<T>, method: string, input: JsonObject, call: ProviderCall): Promise<T> {
     const body = { class_method: method, input }
     const answer = await this.#service.send({ method: 'POST', path: `${this.#path}:query`, body }, call)
     return parseAnswer(this.#service, schema, answer.json())

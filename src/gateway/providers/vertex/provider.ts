@@ -3,7 +3,6 @@
  *
  * @module
  */
-import * as z from 'zod/mini'
 import { A2AClient } from '../../../client/a2a-client.js'
 import { A2AError, invalidParams, taskNotFound } from '../../../core/errors.js'
 import type { JsonValue } from '../../../core/json-types.js'
@@ -14,6 +13,7 @@ import {
   object,
   oneOf,
   optional,
+  refine,
   string,
 } from '../../../schemas/scalars.js'
 import type { RegisteredAgent } from '../../registry/agent.js'
@@ -37,10 +37,10 @@ export interface VertexAIOptions extends ServiceOptions {
 
 const SettingsSchema = object({
   resource: optional(
-    string.check(
-      z.regex(/^projects\/[^/?#]+\/locations\/[^/?#]+\/reasoningEngines\/[^/:?#]+$/, {
-        error: 'must be projects/…/locations/…/reasoningEngines/…',
-      }),
+    refine(
+      string,
+      (name) => /^projects\/[^/?#]+\/locations\/[^/?#]+\/reasoningEngines\/[^/:?#]+$/.test(name),
+      'must be projects/…/locations/…/reasoningEngines/…',
     ),
   ),
   project: optional(nonEmptyString),
