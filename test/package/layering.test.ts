@@ -22,6 +22,7 @@ const ARROWS: Record<string, Arrows> = {
   durable: { values: ['runtime', 'core'] },
   'stores/*': { values: ['runtime', 'core', 'durable'] },
   server: { values: ['runtime', 'http', 'core', 'schemas', 'wire', 'agent-card'] },
+  compat: { values: ['runtime', 'core', 'schemas', 'wire', 'server'], types: ['agent-card'] },
   gateway: {
     values: ['runtime', 'http', 'core', 'schemas', 'wire', 'agent-card', 'client'],
     types: ['server'],
@@ -37,7 +38,7 @@ const ARROWS: Record<string, Arrows> = {
 const PACKAGES: Record<string, readonly string[]> = {
   eventemitter3: ['core/emitter.ts'],
   uuid: ['runtime/ids.ts'],
-  zod: ['schemas', 'wire', 'server', 'gateway'],
+  zod: ['schemas', 'wire', 'compat', 'server', 'gateway'],
   jose: ['agent-card/sign.ts'],
   'eventsource-parser': ['http/sse-reader.ts'],
   'ipaddr.js': ['http/url-guard.ts'],
@@ -120,6 +121,8 @@ describe('the arrows refuse', () => {
       'server imports durable',
     ],
     ['server/push/push.ts', `import { run } from '../../client/run/run.js'`, 'server imports client'],
+    ['server/dialects.ts', `import { kaos } from '../compat/kaos/dialect.js'`, 'server imports compat'],
+    ['wire/v1/dialect.ts', `import { x } from '../../compat/conversation.js'`, 'wire imports compat'],
     ['stores/redis/store.ts', `import { Redis } from 'ioredis'`, 'stores/redis imports ioredis'],
     [
       'stores/redis/store.ts',
