@@ -2,8 +2,8 @@
 import { corvid, kaos, litellm, v0_1 } from 'a2a-tasks/compat'
 import { v0_3, v1 } from 'a2a-tasks/wire'
 import { describe, expect, test } from 'vitest'
-import { agent } from '../server/spec/support/agent.js'
-import { failure, result, send } from '../server/dialects/support/dialects.js'
+import { agent, post } from '../server/spec/support/agent.js'
+import { failure, result } from '../server/dialects/support/dialects.js'
 
 const DIALECTS = [v0_1(), kaos(), corvid(), litellm()]
 /** Those that say nothing of whose they are: other protocols have a `ping`. */
@@ -59,13 +59,10 @@ describe('a hint names the dialect', () => {
     ['/a2a/tasks/send', 'corvid()'],
     ['/v1/chat/completions', 'kaos()'],
   ])('of the path %s', async (path, factory) => {
-    const { status, body } = await send(
-      agent(() => 'done'),
-      path,
-      { message: 'hi' },
-    )
-    expect([404, 405]).toContain(status)
-    expect(body).toMatchObject({ error: { message: hintOf(factory) } })
+    const { handler } = agent(() => 'done')
+    const response = await handler.fetch(post(path, { message: 'hi' }))
+    expect([404, 405]).toContain(response.status)
+    expect(await response.json()).toMatchObject({ error: { message: hintOf(factory) } })
   })
 })
 
