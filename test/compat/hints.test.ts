@@ -13,7 +13,7 @@ const TYPED = { role: 'user', parts: [{ type: 'text', text: 'hi' }] }
 const hintOf = (factory: string): unknown =>
   expect.stringContaining(`dialects: [v1(), v0_3(), ${factory}], of a2a-tasks/compat`)
 
-const METHODS = DIALECTS.flatMap(({ version, methods, cardMethods = new Map() }) =>
+const METHODS = DIALECTS.flatMap(({ version, methods, cardMethods = new Map<string, unknown>() }) =>
   [...methods.keys(), ...cardMethods.keys()]
     .filter((method) => !COMMON.includes(method))
     .map((method) => [method, version] as const),

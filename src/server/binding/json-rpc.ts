@@ -69,9 +69,7 @@ export async function answerRpc<P extends Principal>(
     const served = dialectsFor(settings.dialects, version)
     const candidates = nonEmpty(served.filter((each) => hasMethod(each, method)))
     dialect = candidates?.[0] ?? served[0]
-    if (candidates === undefined) {
-      throw methodNotFound(method, dialect, hintForMethod(settings.dialects, method, params.value))
-    }
+    if (candidates === undefined) throw methodNotFound(request, dialect, settings.dialects)
     const [first] = candidates
     operation = first.methods.get(method)
     const chosen = chooseDialect(candidates, params.value, (taskId) =>
@@ -173,7 +171,12 @@ function invalidRequest(reason: string): A2AError {
   return new A2AError('INVALID_REQUEST', reason, { reason })
 }
 
-function methodNotFound(method: string, dialect: Dialect, hint: string): A2AError {
+function methodNotFound(
+  { method, params }: RpcRequest,
+  dialect: Dialect,
+  dialects: readonly Dialect[],
+): A2AError {
+  const hint = hintForMethod(dialects, method, params.value)
   const shown = quote(method)
   return new A2AError('METHOD_NOT_FOUND', `Method not found in A2A ${dialect.version}: ${shown}${hint}`, {
     method: shown,
