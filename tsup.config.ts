@@ -18,7 +18,7 @@ const pureConstants: Plugin = {
   name: 'pure-constants',
   setup(build) {
     build.onLoad(
-      { filter: /[\\/]src[\\/](runtime|core|schemas|wire|client|http|agent-card)[\\/].*\.ts$/ },
+      { filter: /[\\/]src[\\/](runtime|core|schemas|wire|compat|client|http|agent-card)[\\/].*\.ts$/ },
       async ({ path }) => {
         const file = ts.createSourceFile(path, await readFile(path, 'utf8'), ts.ScriptTarget.Latest)
         let contents = file.text

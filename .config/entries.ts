@@ -16,4 +16,5 @@ export const ENTRIES = [
   'testing/index',
   'schemas/index',
   'wire/index',
+  'compat/index',
 ]

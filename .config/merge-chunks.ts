@@ -20,7 +20,7 @@ interface Output {
 }
 
 /** Folders of `src/` from the lowest layer up. A chunk belongs to the highest folder that it has a file of. */
-const LAYERS = 'runtime core http schemas wire agent-card durable remote client server stores gateway'.split(
+const LAYERS = 'runtime core http schemas wire agent-card durable remote client server compat stores gateway'.split(
   ' ',
 )
 

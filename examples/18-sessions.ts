@@ -1,7 +1,7 @@
 /** Runs tasks of other agents in the sessions of a corvid-agent: sends, polls and times out, over HTTP routes. */
 import assert from 'node:assert/strict'
 import { invokeRemoteAgent } from 'a2a-tasks/client'
-import { createInboundHandler } from 'a2a-tasks/server'
+import { createInboundHandler } from 'a2a-tasks/compat'
 import { ManualClock } from 'a2a-tasks/testing'
 
 type Callback = (sessionId: string, event: unknown) => void

@@ -6,10 +6,6 @@
 import { buildAgentCard, requireCard, type AgentCardInput } from '../agent-card/build.js'
 import { describe, quote } from '../runtime/describe.js'
 import type { AgentCard } from '../schemas/agent-card.js'
-import { corvid } from '../wire/corvid.js'
-import { kaos } from '../wire/kaos.js'
-import { litellm } from '../wire/litellm/dialect.js'
-import { v0_1 } from '../wire/v0-1/dialect.js'
 import { v0_3 } from '../wire/v0-3/dialect.js'
 import { v1 } from '../wire/v1/dialect.js'
 import type { Dialect } from '../wire/dialect.js'
@@ -18,12 +14,9 @@ import { nonEmpty, type Dialects } from './negotiation.js'
 /** The `version` of a dialect: one of this library, or of your own. */
 export type DialectName = '1.0' | '0.3' | '0.1' | 'kaos' | 'corvid' | 'litellm' | (string & {})
 
-/**
- * All dialects of the library: versions of A2A, the latest first, then those derived from it. An agent that does not replace one
- * of KAOS has no use for its chat, and a `RemoteAgent` would repeat failed work there.
- */
-function allDialects(): readonly Dialect[] {
-  return [v1(), v0_3(), v0_1(), kaos({ routes: false }), corvid(), litellm()]
+/** The versions of A2A that are in use, the latest first. */
+function defaultDialects(): readonly Dialect[] {
+  return [v1(), v0_3()]
 }
 
 /**
@@ -33,11 +26,11 @@ function allDialects(): readonly Dialect[] {
  * @throws {TypeError} when there are none, or none of that version.
  */
 export function toDialects(
-  given: readonly Dialect[] = allDialects(),
+  given: readonly Dialect[] = defaultDialects(),
   preferred: string | undefined,
 ): Dialects {
   if (!Array.isArray(given)) {
-    throw new TypeError(`"dialects" must be an array of dialects: [v1(), kaos()], got ${describe(given)}`)
+    throw new TypeError(`"dialects" must be an array of dialects: [v1(), v0_3()], got ${describe(given)}`)
   }
   const dialects = nonEmpty(given)
   if (dialects === undefined) throw new TypeError('"dialects" must not be empty')

@@ -1,5 +1,5 @@
 /**
- * Agents, with `createRequestHandler`, and handlers for KAOS task managers and sessions of corvid-agent.
+ * Agents, with `createRequestHandler`.
  *
  * @module
  */
@@ -47,38 +47,6 @@ export type { StepContext, StepOptions, StepOutput, TransactionWork } from './jo
 export type { Principal } from './caller.js'
 export type { AnyTasks } from './tasks.js'
 export type { InputOf, StandardIssue, StandardResult, StandardSchema } from './standard-schema.js'
-export {
-  clearTaskStore,
-  createInboundHandler,
-  handleTaskGet,
-  handleTaskSend,
-} from './sessions/inbound-handler.js'
-export type { InboundHandler, InboundHandlerOptions } from './sessions/inbound-handler.js'
-export { NotFoundError } from './sessions/errors.js'
-export type {
-  A2AMessage,
-  A2ATask,
-  A2ATaskDeps,
-  A2ATaskSendRequest,
-  A2ATaskState,
-  InboundAgent,
-  InboundProcessManager,
-  InboundSession,
-  InboundSessionInput,
-  SessionCallback,
-} from './sessions/types.js'
-export { LocalTaskManager } from './kaos/local-task-manager.js'
-export type { LocalTaskManagerOptions, ProcessContext, ProcessFn } from './kaos/local-options.js'
-export { NullTaskManager } from './kaos/null-task-manager.js'
-export { taskManagerFromEnvironment } from './kaos/environment.js'
-export type { TaskManagerFromEnvironmentOptions } from './kaos/environment.js'
-export type {
-  CompletionOptions,
-  SessionMessageOptions,
-  SessionTaskManager,
-} from './kaos/session-task-manager.js'
-export { createTaskManagerHandler } from './kaos/handler.js'
-export type { TaskManagerHandler, TaskManagerHandlerOptions } from './kaos/handler.js'
 export { SSEStream } from './streams/sse-stream.js'
 export type { NodeResponse, SSEStreamOptions } from './streams/sse-stream.js'
 export { textOf } from '../wire/text.js'

@@ -8,6 +8,7 @@ import type { MaybePromise } from '../core/managers.js'
 import type { JsonObject } from '../core/json-types.js'
 import type { AgentCard } from '../schemas/agent-card.js'
 import type { Dialect } from '../wire/dialect.js'
+import { hintForVersion } from './unserved.js'
 
 /** The dialects, the preferred one first. */
 export type Dialects = readonly [Dialect, ...Dialect[]]
@@ -26,7 +27,7 @@ export function dialectsFor(dialects: Dialects, version: string | null | undefin
   const supported = dialects.map((each) => each.version)
   throw new A2AError(
     'VERSION_NOT_SUPPORTED',
-    `Version ${asked.slice(0, 20)} is not supported; supported are ${supported.join(', ')}`,
+    `Version ${asked.slice(0, 20)} is not supported; supported are ${supported.join(', ')}${hintForVersion(dialects, asked)}`,
     { version: asked.slice(0, 20), supported },
   )
 }

@@ -139,8 +139,8 @@ export interface RequestHandlerOptions<
    */
   readonly rateLimit?: RateLimitOptions | undefined
   /**
-   * The dialects to serve, in order of preference: when a request fits several, the first is used. Default is `v1()`,
-   * `v0_3()`, `v0_1()`, `kaos({ routes: false })`, `corvid()` and `litellm()` of `a2a-tasks/wire`.
+   * The dialects to serve, in order of preference: when a request fits several, the first is used. Default is `v1()` and
+   * `v0_3()` of `a2a-tasks/wire`. Those of A2A 0.1, KAOS, corvid-agent and LiteLLM-RS are in `a2a-tasks/compat`.
    */
   readonly dialects?: readonly Dialect[] | undefined
   /** The `version` of the dialect to prefer, such as `'kaos'`. Default is the first one. */

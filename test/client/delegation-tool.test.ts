@@ -6,7 +6,7 @@ import {
   type DelegationTool,
   type DelegationToolOptions,
 } from 'a2a-tasks/client'
-import { createTaskManagerHandler, LocalTaskManager } from 'a2a-tasks/server'
+import { createTaskManagerHandler, LocalTaskManager } from 'a2a-tasks/compat'
 import { describe, expect, test } from 'vitest'
 import { fakeFetch, type Reply } from '../http/support/http.js'
 

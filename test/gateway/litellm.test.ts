@@ -14,6 +14,7 @@ import {
   untilAborted,
   type TestAgent,
 } from './support/request-handler.js'
+import { EVERY } from '../compat/support/agent.js'
 
 /** What `Task::new(agent_id, provider, instruction)` of the document becomes as JSON, with a given id. */
 function newTask(id: string, agentId: string, instruction: string): JsonObject {
@@ -244,6 +245,7 @@ describe('what is of no task', () => {
     const { url } = await serve({
       execute: gatewayRequestHandler(gateway),
       tasks: gateway.tasks,
+      dialects: EVERY,
       card: () => ({ skills }),
     })
     expect(await result(url, 'agent_capabilities', {})).toEqual({

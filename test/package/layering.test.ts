@@ -24,6 +24,7 @@ const ARROWS: Record<string, Arrows> = {
   durable: { values: ['runtime', 'core'] },
   'stores/*': { values: ['runtime', 'core', 'durable'] },
   server: { values: ['runtime', 'http', 'core', 'views', 'schemas', 'wire', 'agent-card', 'remote'] },
+  compat: { values: ['runtime', 'core', 'schemas', 'wire', 'server'], types: ['agent-card'] },
   gateway: {
     values: ['runtime', 'http', 'core', 'schemas', 'wire', 'agent-card', 'remote', 'client'],
     types: ['server'],
@@ -128,6 +129,8 @@ describe('the arrows refuse', () => {
     ],
     ['server/push/push.ts', `import { run } from '../../client/run/run.js'`, 'server imports client'],
     ['remote/follower.ts', `import type { Run } from '../client/run/run.js'`, 'remote imports client'],
+    ['server/dialects.ts', `import { kaos } from '../compat/kaos/dialect.js'`, 'server imports compat'],
+    ['wire/v1/dialect.ts', `import { x } from '../../compat/conversation.js'`, 'wire imports compat'],
     ['stores/redis/store.ts', `import { Redis } from 'ioredis'`, 'stores/redis imports ioredis'],
     [
       'stores/redis/store.ts',

@@ -50,13 +50,13 @@ import { createInspector } from '../../src/inspector/index.js'
 import { fromAgentExecutor } from '../../src/migrate/index.js'
 import {
   createInboundHandler,
-  createRequestHandler,
   createTaskManagerHandler,
   LocalTaskManager,
-  SSEStream,
   taskManagerFromEnvironment,
-  type Run,
-} from '../../src/server/index.js'
+  corvid,
+  kaos,
+} from '../../src/compat/index.js'
+import { createRequestHandler, SSEStream, type Run } from '../../src/server/index.js'
 import { pinnedFetch, toNodeListener } from '../../src/server/node/index.js'
 import { postgresStore } from '../../src/stores/postgres/index.js'
 import { redisStore } from '../../src/stores/redis/index.js'
@@ -68,7 +68,7 @@ import {
   instrumentTasks,
 } from '../../src/telemetry/index.js'
 import { fakeAgent, testDurable, testTaskStore } from '../../src/testing/index.js'
-import { corvid, kaos, v1 } from '../../src/wire/index.js'
+import { v1 } from '../../src/wire/index.js'
 import { optionParameters, type OptionParameter } from '../support/option-parameters.js'
 
 /** A call of a function, with what its types allow for the other parameters. `unknown` is the parameter of the row. */

@@ -25,7 +25,7 @@ import { Fault, type Schema } from '../../src/schemas/schema.js'
 import * as security from '../../src/schemas/security.js'
 import * as task from '../../src/schemas/task.js'
 import { toZod } from '../../src/schemas/zod.js'
-import * as v01 from '../../src/wire/v0-1/schemas.js'
+import * as v01 from '../../src/compat/v0-1/schemas.js'
 import * as v03 from '../../src/wire/v0-3/schemas.js'
 
 const own = {

@@ -7,10 +7,11 @@ import {
   type RequestHandlerOptions,
   type Run,
 } from 'a2a-tasks/server'
-import { kaos } from 'a2a-tasks/wire'
+import { kaos } from 'a2a-tasks/compat'
 import { describe, expect, test } from 'vitest'
 import { thrown } from '../support/manager.js'
 import { agent, call, gate, jsonRpc, taskOf, textsOf, user } from './spec/support/agent.js'
+import { v1 } from 'a2a-tasks/wire'
 
 const OPTIONS: RequestHandlerOptions = {
   card: { name: 'Test', url: 'https://agent.test' },
@@ -82,12 +83,12 @@ describe('createRequestHandler says what is wrong with', () => {
     [
       'one dialect',
       { dialects: kaos() },
-      '"dialects" must be an array of dialects: [v1(), kaos()], got an object',
+      '"dialects" must be an array of dialects: [v1(), v0_3()], got an object',
     ],
     [
       'a default in capitals',
-      { defaultDialect: 'KAOS' },
-      '"defaultDialect" must be one of 1.0, 0.3, 0.1, kaos, corvid, litellm, got "KAOS": it is "kaos"',
+      { dialects: [v1(), kaos()], defaultDialect: 'KAOS' },
+      '"defaultDialect" must be one of 1.0, kaos, got "KAOS": it is "kaos"',
     ],
     ['no card', { card: undefined }, 'card must be an object: { name, url }, got undefined'],
     [

@@ -1,8 +1,9 @@
 /** Spans and metrics of the requests that a handler answers. */
 import { SpanKind, SpanStatusCode } from '@opentelemetry/api'
 import { describe, expect, it } from 'vitest'
-import { createInboundHandler, createRequestHandler, createTaskManagerHandler } from 'a2a-tasks/server'
-import { LocalTaskManager, type RequestHandler } from 'a2a-tasks/server'
+import { createInboundHandler, createTaskManagerHandler, LocalTaskManager } from 'a2a-tasks/compat'
+import { createRequestHandler } from 'a2a-tasks/server'
+import { type RequestHandler } from 'a2a-tasks/server'
 import { instrumentHandler } from 'a2a-tasks/telemetry'
 import { sdk, textOfSpans } from './support/sdk.js'
 

@@ -5,14 +5,8 @@ import { DurableTaskManager, memoryStore } from 'a2a-tasks/durable'
 import { A2AGateway, gatewayRequestHandler } from 'a2a-tasks/gateway'
 import { createInspector, type Inspector } from 'a2a-tasks/inspector'
 import { fromAgentExecutor } from 'a2a-tasks/migrate'
-import {
-  createRequestHandler,
-  createTaskManagerHandler,
-  LocalTaskManager,
-  type Principal,
-  type RequestHandler,
-  type TaskManagerHandler,
-} from 'a2a-tasks/server'
+import { createTaskManagerHandler, LocalTaskManager, type TaskManagerHandler } from 'a2a-tasks/compat'
+import { createRequestHandler, type Principal, type RequestHandler } from 'a2a-tasks/server'
 import { toNodeListener, type NodeListener } from 'a2a-tasks/server/node'
 import { instrumentHandler } from 'a2a-tasks/telemetry'
 import { fakeAgent } from 'a2a-tasks/testing'

@@ -1,6 +1,7 @@
 import { defineLifecycle, TaskManager, VALID_TRANSITIONS } from 'a2a-tasks'
 import { DurableTaskManager, memoryStore } from 'a2a-tasks/durable'
-import { createRequestHandler, LocalTaskManager, type Principal, type RequestHandler } from 'a2a-tasks/server'
+import { LocalTaskManager } from 'a2a-tasks/compat'
+import { createRequestHandler, type Principal, type RequestHandler } from 'a2a-tasks/server'
 import { fakeAgent, type FakeAgent } from 'a2a-tasks/testing'
 import { expectTypeOf, test } from 'vitest'
 import * as z from 'zod'

@@ -30,6 +30,7 @@ import { perform, type Encode, type Received } from '../operations/perform.js'
 import { noRoute, paramsOf } from './rest.js'
 import { normalPath, Routes, type RouteMatch } from './routes.js'
 import { eventHead, formatFrame, SseHeartbeat, SSE_HEADERS, type Frame } from '../streams/sse.js'
+import { hintForPath } from '../unserved.js'
 import { readIdempotencyKey } from '../idempotency.js'
 import {
   generationFromHeader,
@@ -139,8 +140,9 @@ export class HttpBinding<P extends Principal> {
     if (isRpc) allowed.push('POST')
     const [dialect] = served
     const isThere = allowed.length > 0
+    const hint = hintForPath(this.#settings.dialects, method, path)
     const { status, body } = dialect.encodeHttpError(
-      noRoute(method, path, isRpc ? [...allowed, `GET …${CARD_PATH}`] : allowed),
+      noRoute(method, path, isRpc ? [...allowed, `GET …${CARD_PATH}`] : allowed, hint),
       isThere ? 405 : undefined,
     )
     const headers = { 'content-type': mediaTypeFor(request, dialect) }

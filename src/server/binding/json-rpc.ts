@@ -18,6 +18,7 @@ import type { Trail } from '../observers.js'
 import { requireSafeJson } from './safe-json.js'
 import { perform, type Performing, type Received } from '../operations/perform.js'
 import { isPromise } from '../tasks.js'
+import { hintForMethod, hintForParams, withHint } from '../unserved.js'
 import type { Caller, Principal } from '../caller.js'
 
 /** The answer to a request. */
@@ -55,6 +56,7 @@ export async function answerRpc<P extends Principal>(
   let id: Id = null
   let [dialect] = settings.dialects
   let operation: Operation | undefined
+  let hint = ''
   try {
     id = idOf(body)
     admit?.()
@@ -67,7 +69,7 @@ export async function answerRpc<P extends Principal>(
     const served = dialectsFor(settings.dialects, version)
     const candidates = nonEmpty(served.filter((each) => hasMethod(each, method)))
     dialect = candidates?.[0] ?? served[0]
-    if (candidates === undefined) throw methodNotFound(method, dialect)
+    if (candidates === undefined) throw methodNotFound(request, dialect, settings.dialects)
     const [first] = candidates
     operation = first.methods.get(method)
     const chosen = chooseDialect(candidates, params.value, (taskId) =>
@@ -77,6 +79,7 @@ export async function answerRpc<P extends Principal>(
     const caller = callerOf(dialect)
     const success = (result: JsonValue): JsonObject => ({ jsonrpc: '2.0', id, result })
     operation = dialect.methods.get(method)
+    hint = hintForParams(settings.dialects, method, params.value)
     const requireId = (): void => {
       if (request.id === undefined) throw invalidRequest('id is missing: A2A has no notifications')
     }
@@ -96,7 +99,7 @@ export async function answerRpc<P extends Principal>(
     })
     return { type: 'stream', frames, dialect }
   } catch (thrown) {
-    const error = toA2AError(thrown, operation ?? 'dispatch', settings.onError)
+    const error = withHint(toA2AError(thrown, operation ?? 'dispatch', settings.onError), hint)
     const json = failure(id, dialect, error, trail)
     if (operation !== undefined && dialect.errorsInStream.includes(operation)) {
       return { type: 'stream', frames: sourceOf<Frame>({ json }), dialect }
@@ -168,9 +171,14 @@ function invalidRequest(reason: string): A2AError {
   return new A2AError('INVALID_REQUEST', reason, { reason })
 }
 
-function methodNotFound(method: string, dialect: Dialect): A2AError {
+function methodNotFound(
+  { method, params }: RpcRequest,
+  dialect: Dialect,
+  dialects: readonly Dialect[],
+): A2AError {
+  const hint = hintForMethod(dialects, method, params.value)
   const shown = quote(method)
-  return new A2AError('METHOD_NOT_FOUND', `Method not found in A2A ${dialect.version}: ${shown}`, {
+  return new A2AError('METHOD_NOT_FOUND', `Method not found in A2A ${dialect.version}: ${shown}${hint}`, {
     method: shown,
   })
 }

@@ -55,8 +55,8 @@ function queryParams({ query: types = {} }: Route, query: URLSearchParams): Reco
   return params
 }
 
-export function noRoute(method: string, path: string, allowed: readonly string[]): A2AError {
+export function noRoute(method: string, path: string, allowed: readonly string[], hint: string): A2AError {
   const shown = `${method} ${path.slice(0, 100)}`
   const advice = allowed.length === 0 ? '' : `: use ${allowed.join(' or ')}`
-  return new A2AError('METHOD_NOT_FOUND', `Nothing is served at ${shown}${advice}`, { method: shown })
+  return new A2AError('METHOD_NOT_FOUND', `Nothing is served at ${shown}${advice}${hint}`, { method: shown })
 }

@@ -3,11 +3,9 @@ import { defineLifecycle, VALID_TRANSITIONS, type TaskState } from 'a2a-tasks'
 import { A2AClient } from 'a2a-tasks/client'
 import { A2AGateway, AgentRegistry, custom, gatewayRequestHandler } from 'a2a-tasks/gateway'
 import { createInspector } from 'a2a-tasks/inspector'
+import { createInboundHandler, createTaskManagerHandler, LocalTaskManager } from 'a2a-tasks/compat'
 import {
-  createInboundHandler,
   createRequestHandler,
-  createTaskManagerHandler,
-  LocalTaskManager,
   textOf,
   type AnyTasks,
   type Execute,
@@ -24,8 +22,8 @@ import { PEERS, type Peer } from './peers.js'
 import type { Manager, Row } from './rows.js'
 import { delegate, history, migrated, ownerLimits, repeated, steps } from './runs.js'
 import { receiver } from '../../server/push/support/push.js'
-import { curl, send, taskOf } from '../../server/kaos/support/kaos.js'
-import { world } from '../../server/sessions/support/inbound.js'
+import { curl, send, taskOf } from '../../compat/kaos/support/kaos.js'
+import { world } from '../../compat/corvid/support/inbound.js'
 import { sdk } from '../../telemetry/support/sdk.js'
 
 export type Cell = 'yes' | 'refused'

@@ -1,6 +1,7 @@
 /** Clients of each dialect, as far as the dialect goes. */
 import { randomUUID } from 'node:crypto'
-import { corvid, kaos, litellm, v0_1, v0_3, v1, type Dialect } from 'a2a-tasks/wire'
+import { corvid, kaos, litellm, v0_1 } from 'a2a-tasks/compat'
+import { v0_3, v1, type Dialect } from 'a2a-tasks/wire'
 
 export type Fetch = (request: Request) => Promise<Response>
 

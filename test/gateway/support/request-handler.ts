@@ -7,6 +7,7 @@ import { A2AClient } from 'a2a-tasks/client'
 import type { JsonObject } from 'a2a-tasks/schemas'
 import type { Principal } from 'a2a-tasks/server'
 import { onTestFinished } from 'vitest'
+import { EVERY } from '../../compat/support/agent.js'
 import { A2AGateway } from '../../../src/gateway/gateway.js'
 import type { A2AGatewayOptions } from '../../../src/gateway/options.js'
 import { custom, type CustomHandlers, type CustomRun } from '../../../src/gateway/providers/custom.js'
@@ -64,6 +65,7 @@ export async function serveGateway(gateway: A2AGateway, options: ServeOptions = 
   return await serve({
     execute: gatewayRequestHandler(gateway, others),
     tasks: gateway.tasks,
+    dialects: EVERY,
     ...(authenticate && { authenticate }),
   })
 }

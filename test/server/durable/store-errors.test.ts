@@ -7,6 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { faultyStore, type StepName } from '../../support/faulty-store.js'
 import { get, ORIGIN, post } from '../spec/support/agent.js'
 import { expectWarnings } from '../../support/warnings.js'
+import { EVERY } from '../../compat/support/agent.js'
 
 const CAUSE = new Error('password hunter2')
 const SAID = { operation: 'create in schema hunter2' }
@@ -40,6 +41,7 @@ function failing(isFailing: (step: StepName) => boolean) {
     card: { name: 'Test', url: ORIGIN },
     execute: () => 'done',
     anonymous: 'shared',
+    dialects: EVERY,
     onError: (error, context) => void reported.push({ error, context }),
     ...{ clock, tasks },
   })

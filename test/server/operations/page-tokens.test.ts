@@ -1,6 +1,7 @@
 import type { ListTasksResponse } from 'a2a-tasks/schemas'
 import { describe, expect, test } from 'vitest'
-import { agent, as, authenticate, type TestAgent } from '../spec/support/agent.js'
+import { agent } from '../../compat/support/agent.js'
+import { as, authenticate, type TestAgent } from '../spec/support/agent.js'
 import { failure, result } from '../dialects/support/dialects.js'
 
 /** An agent with three tasks of each of two owners. */

@@ -1,7 +1,8 @@
 import { TaskManager } from 'a2a-tasks'
 import type * as wire from 'a2a-tasks/schemas'
 import { createRequestHandler, type PushOptions, type Run } from 'a2a-tasks/server'
-import { v0_1, v1 } from 'a2a-tasks/wire'
+import { v0_1 } from 'a2a-tasks/compat'
+import { v1 } from 'a2a-tasks/wire'
 import { describe, expect, test } from 'vitest'
 import { pushAgent, receiver, summariesOf, until } from './support/push.js'
 

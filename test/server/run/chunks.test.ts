@@ -4,11 +4,12 @@ import { TaskManager, type ArtifactInput, saveTasks, restoreTasks } from 'a2a-ta
 import { A2AClient } from 'a2a-tasks/client'
 import { DurableTaskManager, memoryStore, type TaskStore } from 'a2a-tasks/durable'
 import { createRequestHandler, type Execute, type RequestHandler } from 'a2a-tasks/server'
-import { corvid, kaos, litellm, v0_1, v0_3, v1 } from 'a2a-tasks/wire'
+import { corvid, kaos, litellm, v0_1 } from 'a2a-tasks/compat'
+import { v0_3, v1 } from 'a2a-tasks/wire'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { applyEvent } from '../../../src/client/run/remote-task.js'
 import { samples } from '../../support/samples.js'
-import { newTask } from '../../wire/litellm/support/litellm.js'
+import { newTask } from '../../compat/litellm/support/litellm.js'
 import { ORIGIN, user } from '../spec/support/agent.js'
 
 type Tasks = TaskManager | DurableTaskManager

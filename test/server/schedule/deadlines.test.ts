@@ -4,7 +4,8 @@ import type { Execute } from 'a2a-tasks/server'
 import { ManualClock } from 'a2a-tasks/testing'
 import { describe, expect, test } from 'vitest'
 import { begin, get, pass, replicas, settle, textOf, type Replica } from '../durable/support/replicas.js'
-import { agent, call, gate, jsonRpc, post, user, type Reachable } from '../spec/support/agent.js'
+import { agent } from '../../compat/support/agent.js'
+import { call, gate, jsonRpc, post, user, type Reachable } from '../spec/support/agent.js'
 
 /** Asks until it is told that this is all. */
 const asking: Execute = async (run) => {

@@ -8,6 +8,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { call as ask } from '../dialects/support/dialects.js'
 import { settle } from '../durable/support/replicas.js'
 import { call, jsonRpc, ORIGIN, user, type Reachable } from '../spec/support/agent.js'
+import { EVERY } from '../../compat/support/agent.js'
 
 interface Agent extends Reachable {
   readonly tasks: TaskManager | DurableTaskManager
@@ -23,7 +24,13 @@ function agent(isShared: boolean, execute: Execute): Agent {
   const tasks = isShared
     ? new DurableTaskManager({ store, clock, retention })
     : new TaskManager({ clock, expiryMs: EXPIRY_MS })
-  const handler = createRequestHandler({ card: { name: 'Test', url: ORIGIN }, clock, tasks, execute })
+  const handler = createRequestHandler({
+    card: { name: 'Test', url: ORIGIN },
+    dialects: EVERY,
+    clock,
+    tasks,
+    execute,
+  })
   onTestFinished(async () => {
     await handler.close({ graceMs: 1 })
     await tasks.destroy()

@@ -7,6 +7,7 @@ import { thrown } from '../../support/manager.js'
 import { failure, result, send as post } from '../dialects/support/dialects.js'
 import { as, gate, jsonRpc, nameOf, open, user } from '../spec/support/agent.js'
 import { MANAGERS, send } from './support.js'
+import { EVERY } from '../../compat/support/agent.js'
 
 const DAY = 86_400_000
 
@@ -149,6 +150,7 @@ test('dispatch takes the key from its context', async () => {
   const tasks = new TaskManager()
   const { dispatch } = createRequestHandler({
     card: { name: 'Test', url: 'https://agent.test' },
+    dialects: EVERY,
     tasks,
     execute: (run) => void run.requireInput('Which?').catch(() => undefined),
   })

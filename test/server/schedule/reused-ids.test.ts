@@ -3,7 +3,8 @@ import { TaskManager } from 'a2a-tasks'
 import { createRequestHandler, type Run } from 'a2a-tasks/server'
 import { ManualClock } from 'a2a-tasks/testing'
 import { describe, expect, test } from 'vitest'
-import { agent, gate, type TestAgent } from '../spec/support/agent.js'
+import { agent, EVERY } from '../../compat/support/agent.js'
+import { gate, type TestAgent } from '../spec/support/agent.js'
 import { call, failure, fetched, result, send } from '../dialects/support/dialects.js'
 import { expectWarnings } from '../../support/warnings.js'
 
@@ -215,6 +216,7 @@ test('a handler that is closed leaves no listener behind, and its runs leave the
   let run: Run | undefined
   const handler = createRequestHandler({
     card: { name: 'Test', url: 'https://agent.test' },
+    dialects: EVERY,
     tasks,
     clock,
     execute: (given) => {

@@ -13,6 +13,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
 import { databaseFile } from '../../stores/sqlite/support/sqlite.js'
 import { as, authenticate, call, jsonRpc, ORIGIN, taskOf, type Reachable } from '../spec/support/agent.js'
+import { EVERY } from '../../compat/support/agent.js'
 
 export type Tasks = TaskManager | DurableTaskManager
 
@@ -38,6 +39,7 @@ function handlersOf(
   const all = managers.map((tasks) => {
     const handler = createRequestHandler<Principal, Tasks>({
       card: { name: 'Test', url: ORIGIN },
+      dialects: EVERY,
       authenticate,
       onError: (error) => errors.push(error),
       ...{ clock, tasks, execute, ...options },

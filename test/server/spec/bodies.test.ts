@@ -6,12 +6,8 @@ import { connect, type AddressInfo, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { setImmediate as turn } from 'node:timers/promises'
-import {
-  createInboundHandler,
-  createRequestHandler,
-  createTaskManagerHandler,
-  LocalTaskManager,
-} from 'a2a-tasks/server'
+import { createInboundHandler, createTaskManagerHandler, LocalTaskManager } from 'a2a-tasks/compat'
+import { createRequestHandler } from 'a2a-tasks/server'
 import { toNodeListener, type NodeListener } from 'a2a-tasks/server/node'
 import { ManualClock } from 'a2a-tasks/testing'
 import { afterEach, describe, expect, test } from 'vitest'

@@ -2,7 +2,8 @@
 import type { Execute } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
 import { listenersOf } from '../../client/support/listeners.js'
-import { agent, ORIGIN, type TestAgent } from './support/agent.js'
+import { agent } from '../../compat/support/agent.js'
+import { ORIGIN, type TestAgent } from './support/agent.js'
 
 const text = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'go' }] }
 const oldText = { messageId: 'm', role: 'user', parts: [{ kind: 'text', text: 'go' }] }

@@ -32,7 +32,7 @@ describe.each(BINDINGS)('$name: A2A-Version', (binding) => {
       const error = await refused(binding, idle(), 'SendMessage', { message: user('go') }, asking(version))
       expect(error).toMatchObject({
         reason: 'VERSION_NOT_SUPPORTED',
-        details: [{ metadata: { version, supported: '1.0,0.3,0.1,kaos,corvid,litellm' } }],
+        details: [{ metadata: { version, supported: '1.0,0.3' } }],
       })
     }
   })

@@ -30,6 +30,7 @@ import {
   type EventStream,
   type Gate,
 } from '../../spec/support/agent.js'
+import { EVERY } from '../../../compat/support/agent.js'
 
 export interface Replica {
   readonly handler: RequestHandler<Principal, DurableTaskManager>
@@ -91,6 +92,7 @@ export function cluster(
     const handler = createRequestHandler<Principal, DurableTaskManager>({
       anonymous: 'shared',
       card: { name: 'Test', url: ORIGIN },
+      dialects: EVERY,
       clock,
       generateId: messageIds,
       onError: (error, context) => errors.push({ error, context }),
