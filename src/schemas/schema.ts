@@ -1,5 +1,5 @@
 /**
- * What a schema is: data that describes a kind of value, and the function that reads one.
+ * Schemas: data that describes a kind of value, and the function that reads one.
  *
  * The library reads with these functions and needs no zod. `zod.ts` makes the public schemas from the same data.
  *

@@ -32,11 +32,11 @@ describe.each(GUIDES)('the limits under "%s" and in the guide %s', (section, gui
   })
 })
 
-/** Numbers that bound nothing that others send: pauses, rhythms, and the page size of a caller. */
+/** Numbers that bound nothing that others send: pauses, rhythms, and the sizes of pages and lists. */
 const NO_LIMITS = [
   ...['baseDelayMs', 'expirySkewMs', 'heartbeatMs', 'initialMs', 'leftMs', 'maxMs', 'pollIntervalMs'],
   ...['pruneIntervalMs', 'resetMs', 'retryAfterMs', 'retryMinMs', 'sweepIntervalMs'],
-  ...['graceMs', 'pageSize', 'softTtlMs', 'durationMs'],
+  ...['graceMs', 'pageSize', 'totalSize', 'softTtlMs', 'durationMs'],
 ]
 /** They have a row under the name of their option, or of what they bound. */
 const UNDER_ANOTHER_NAME = ['hardTtlMs', 'maxAgeMs', 'maxBytes', 'maxCount', 'maxEntries']

@@ -3,6 +3,7 @@
  * in this folder lists the tests that show it.
  */
 import { describe, expect, test } from 'vitest'
+import { ALL_CHECKS } from '../../src/conformance/suite.js'
 import { FILES, read } from '../support/repository.js'
 
 interface Row {
@@ -57,7 +58,7 @@ function testListsOf(page: string): TestList[] {
 
 const known = new Map<string, boolean>()
 
-/** Whether a test, or a group of tests, has a name that begins so. */
+/** Whether a test, or a group of tests, has a name that begins so, or a check of agents has this id. */
 function exists(cell: string): boolean {
   const isThere = known.get(cell) ?? isNamed(cell)
   known.set(cell, isThere)
@@ -66,6 +67,7 @@ function exists(cell: string): boolean {
 
 function isNamed(cell: string): boolean {
   const [, short = '', name = ''] = /^`(.+?) › (.+)`$/.exec(cell) ?? []
+  if (short === 'checks') return ALL_CHECKS.some(({ id }) => id === name)
   const file = `test/${short}.test.ts`
   if (!FILES.includes(file)) return false
   const literal = name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')

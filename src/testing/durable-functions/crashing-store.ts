@@ -108,7 +108,7 @@ export class CrashingStore {
   /** Counts a write. Returns whether the process crashes before or after it. */
   #crashAt(events: readonly StoredEvent[]): CrashPoint['when'] | undefined {
     this.#writes += 1
-    if (events.some(({ type }) => type === 'journal')) this.#entries += 1
+    if (events.some(({ type }) => type === 'history')) this.#entries += 1
     const { n, of, when } = this.#point ?? {}
     return n === (of === 'writes' ? this.#writes : this.#entries) ? when : undefined
   }

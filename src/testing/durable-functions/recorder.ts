@@ -29,7 +29,7 @@ export class Recorder {
   readonly onEvents = (events: readonly StoredEvent[]): void => {
     for (const event of events) {
       if (event.type === 'message') this.messages.set(event.message.messageId, event.taskId)
-      if (event.type !== 'journal') continue
+      if (event.type !== 'history') continue
       const { entry } = event
       if (entry.kind === 'turn' || entry.kind === 'end') this.#stored = []
       if (entry.kind === 'step') this.#stored = [...this.#stored, entry]

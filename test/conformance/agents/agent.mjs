@@ -1,10 +1,13 @@
 /** Agents of this library for the checks of `../run.mjs` and the exchanges of `../exchanges`, the same on every runtime. */
 
+import { corvid, kaos, litellm, v0_1 } from 'a2a-tasks/compat'
 import { createRequestHandler } from 'a2a-tasks/server'
+import { v0_3, v1 } from 'a2a-tasks/wire'
 
 /** An agent for all callers, and one below `/locked` that knows its callers. Their URLs count by their paths only. */
 export function createAgents(url = 'https://agent.example') {
-  const shared = { execute, onError, push: NO_PUSH }
+  const dialects = [v1(), v0_3(), v0_1(), kaos({ routes: false }), corvid(), litellm()]
+  const shared = { dialects, execute, onError, push: NO_PUSH }
   const open = createRequestHandler({ card: { name: 'Echo', url }, anonymous: 'shared', ...shared })
   const locked = createRequestHandler({
     card: { name: 'Locked', url: `${url}/locked` },
