@@ -206,7 +206,7 @@ export function optional<S extends Schema>(inner: S): Schema<z.ZodMiniExactOptio
 }
 
 /** A value that may be `null`. */
-export function nullable<S extends Schema>(inner: S): Schema<z.ZodMiniNullable<ZodOf<S>>> {
+function nullable<S extends Schema>(inner: S): Schema<z.ZodMiniNullable<ZodOf<S>>> {
   return define({ type: 'nullable', inner }, (value) => (value === null ? value : inner.read(value)))
 }
 
