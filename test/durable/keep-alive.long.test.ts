@@ -14,6 +14,7 @@ import { ROOT } from '../support/repository.js'
 function start(file: string, program: string) {
   const code = `
 import Database from 'libsql'
+import { feed } from './src/index.ts'
 import { createRequestHandler } from './src/server/index.ts'
 import { openTasks } from './src/stores/sqlite/index.ts'
 const tasks = await openTasks(new Database(process.argv.at(-2)), { pollIntervalMs: 20, feedSize: 100 })
@@ -60,7 +61,7 @@ describe('a process ends after', () => {
     ],
     [
       'feed',
-      `for await (const { event } of tasks.feed()) {
+      `for await (const { event } of feed(tasks)) {
         console.log(event === undefined ? 'ready' : event.type)
         if (event?.to === 'completed') break
       }`,
