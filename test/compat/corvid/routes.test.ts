@@ -128,7 +128,7 @@ describe('the depth of a task', () => {
       invokeRemoteAgent(HOST, 'Hello', {
         fetch: (url, init) => agent.fetch(new Request(url, init)),
         depth,
-        timeoutMs: 1,
+        timeoutMs: 500,
       })
     expect(await invoke(3)).toMatchObject({ taskId: 'task-1' })
     expect(await invoke(4)).toMatchObject({
