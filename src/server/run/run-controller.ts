@@ -7,12 +7,13 @@ import { A2AError } from '../../core/errors.js'
 import { readParams } from '../../core/validate.js'
 import type { JournalEntry } from '../../core/events.js'
 import type { TaskState } from '../../core/lifecycle.js'
+import type { JsonObject } from '../../core/json-types.js'
 import type { ArtifactInput, MessageInput, TaskUpdate } from '../../core/params.js'
-import type { TaskKey, TaskSnapshot } from '../../core/task.js'
+import type { Message, TaskKey, TaskSnapshot } from '../../core/task.js'
+import { textOf } from '../../wire/text.js'
 import type { Follower } from '../../remote/follower.js'
 import type { AskingState } from './questions.js'
 import { Turn } from './turn.js'
-import { TurnRun } from './turn-methods.js'
 import { Deferred, type FirstResponse } from './first-response.js'
 import { toArtifact, toMessage, toProgress, toPrompt, toReply } from './agent-message.js'
 import type { Result } from './output.js'
@@ -26,7 +27,8 @@ import { RunTask } from './task/run-task.js'
 import type { MaybePromise } from '../../core/managers.js'
 import type { Principal } from '../caller.js'
 
-export class RunController<P extends Principal> extends TurnRun<P> implements Run<P> {
+export class RunController<P extends Principal> implements Run<P> {
+  readonly message: Message
   readonly attempt: number
   readonly response = new Deferred<FirstResponse>()
   readonly #context: RunContext<P>
@@ -45,8 +47,8 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
   #isWorking = false
 
   constructor(context: RunContext<P>, taskId?: string) {
-    super(context)
     this.#context = context
+    this.message = context.message.request.message
     this.attempt = context.earlier?.attempt ?? 1
     this.#task = taskId === undefined ? undefined : new RunTask(taskId, context.tasks, true)
     this.#new = new NewTask(context, (id, error) => {
@@ -71,6 +73,34 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
       },
       change: (change) => this.#change(change),
     })
+  }
+
+  get text(): string {
+    return textOf(this.message)
+  }
+
+  get referenceTasks(): readonly TaskSnapshot[] {
+    return this.#context.referenceTasks()
+  }
+
+  get principal(): P | undefined {
+    return this.#context.message.caller.principal
+  }
+
+  get tenant(): string | undefined {
+    return this.#context.message.request.tenant
+  }
+
+  get metadata(): JsonObject {
+    return this.#context.message.request.metadata ?? {}
+  }
+
+  get extensions(): readonly string[] {
+    return this.#context.message.caller.extensions
+  }
+
+  get acceptedOutputModes(): readonly string[] {
+    return this.#context.message.request.acceptedOutputModes
   }
 
   get taskId(): string {
@@ -134,6 +164,47 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
 
   readonly conversation = (options?: ConversationOptions): Promise<ConversationPage> =>
     this.#context.conversation(this, options)
+
+  // Getters, so that runs which use none of these methods have none of them.
+  get step(): Run<P>['step'] {
+    return this.turn.step
+  }
+
+  get transaction(): Run<P>['transaction'] {
+    return this.turn.transaction
+  }
+
+  get delegate(): Run<P>['delegate'] {
+    return this.turn.delegate
+  }
+
+  get lineageTo(): Run<P>['lineageTo'] {
+    return this.turn.lineageTo
+  }
+
+  get sleep(): Run<P>['sleep'] {
+    return this.turn.sleep
+  }
+
+  get waitFor(): Run<P>['waitFor'] {
+    return this.turn.waitFor
+  }
+
+  get now(): Run<P>['now'] {
+    return this.turn.now
+  }
+
+  get random(): Run<P>['random'] {
+    return this.turn.random
+  }
+
+  get uuid(): Run<P>['uuid'] {
+    return this.turn.uuid
+  }
+
+  get changed(): Run<P>['changed'] {
+    return this.turn.changed
+  }
 
   readonly requireInput: Run<P>['requireInput'] = (...said) => this.#ask('input-required', said)
   readonly requireAuth: Run<P>['requireAuth'] = (...said) => this.#ask('auth-required', said)
