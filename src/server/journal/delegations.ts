@@ -20,7 +20,7 @@ import type {
   DelegateOptions,
   DelegationAgent,
   DelegationResult,
-} from './delegation-types.js'
+} from './call-types.js'
 import { requireName } from './names.js'
 import type { OpenDelegation, OpenDelegations } from './open-delegations.js'
 

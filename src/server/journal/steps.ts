@@ -1,53 +1,24 @@
 /**
- * Steps of a run: work whose result the journal of the task keeps.
+ * Steps of a run: work whose result the journal of the task keeps. The work of a transaction and its record are one change of
+ * the database.
  *
  * @module
  */
 import { JsonReader } from '../../core/json.js'
 import type { JournalEntry, StepError } from '../../core/events.js'
 import type { ReadonlyJson } from '../../core/json-types.js'
+import type { MaybePromise } from '../../core/managers.js'
 import { observed, onAbort, raceAbort } from '../../runtime/abort.js'
 import { elapsed, type Clock } from '../../runtime/clock.js'
 import { readOptions, requireDelay, requireFunction } from '../../runtime/options.js'
+import { isThenable } from '../../core/emitter.js'
 import { A2AError } from '../../core/errors.js'
-import type { Nothing } from '../nothing.js'
 import type { StepFollower } from '../observers.js'
-import { toRetrySettings, type RetryOptions, type RetrySettings } from '../retry.js'
+import { toRetrySettings, type RetrySettings } from '../retry.js'
+import type { StepContext, StepOptions, StepOutput, TransactionWork } from './call-types.js'
 import type { Journal } from './journal.js'
 import { requireName } from './names.js'
 import { toError, toStepError } from './step-errors.js'
-
-/** The work of a transaction, with the client of the store. */
-export interface TransactionWork<T, C> {
-  (client: C, step: StepContext): T | Promise<T>
-}
-
-/** What the work of a step receives. */
-export interface StepContext {
-  /** Aborts when the run's signal aborts, or `timeoutMs` has passed. */
-  readonly signal: AbortSignal
-  /**
-   * The same for each attempt of this step, in every process: pass it to services as their idempotency key. Made of the task's
-   * id: an id that is used again after its task was removed has the same keys again.
-   */
-  readonly key: string
-  /** `1` for the first attempt of this process. */
-  readonly attempt: number
-}
-
-/** Options of `run.step`. */
-export interface StepOptions {
-  /**
-   * When and how often a step that throws is tried again. Default is one attempt. If the process dies, the next one begins
-   * with the first attempt at once.
-   */
-  readonly retry?: RetryOptions | undefined
-  /** The time limit of each attempt, in ms. Default is no limit. */
-  readonly timeoutMs?: number | undefined
-}
-
-/** What a step may return: JSON, or nothing. */
-export type StepOutput = ReadonlyJson | Nothing
 
 /** What steps use of their run. */
 export interface StepHost {
@@ -84,6 +55,8 @@ export type Transact = (
   work: (client: unknown) => JournalEntry | Promise<JournalEntry>,
 ) => Promise<JournalEntry>
 
+/** Of the work of a transaction, where the options have none. A connection of the database is occupied while it works. */
+const TRANSACTION_MS = 5_000
 const OPTION_KEYS = ['retry', 'timeoutMs']
 
 interface Settings {
@@ -110,8 +83,57 @@ export function runStep<T extends StepOutput>(
   return observed(runRecorded<T>(run, name, work, options, 'run.step', perform))
 }
 
+/** See `Run.transaction`. */
+export function runTransaction<T extends StepOutput, C>(
+  run: StepHost,
+  name: string,
+  work: TransactionWork<T, C>,
+  options: StepOptions = {},
+): Promise<T> {
+  const { transact, journal } = run
+  if (transact === undefined) {
+    const error =
+      'run.transaction() needs a store with transactions: SQLite or PostgreSQL. The tasks of this agent are in memory, or in ' +
+      'another store: use run.step(), whose key makes the effect idempotent'
+    return Promise.reject(new TypeError(error))
+  }
+  const perform: Perform = async (step, given) => {
+    const { label: entryName, attempt: attempts } = step
+    const unfinished: JournalEntry = { kind: 'step', name: entryName, attempts }
+    journal.begin()
+    const stored = await transact(unfinished, (client) => {
+      const toEntry = (output: T): JournalEntry => {
+        const checked = readOutput(output, step.key, run)
+        // Others may have begun since.
+        const parallel = Math.max(step.others, journal.inFlight - 1)
+        return journal.complete(
+          {
+            ...unfinished,
+            ...(checked !== undefined && { output: checked }),
+            ...tookSince(step.startedAt, run.clock),
+          },
+          parallel,
+        )
+      }
+      // Its type is up to the caller, who knows the driver of the store.
+      const doWork = (own: StepContext): T | Promise<T> => work(client as C, own)
+      return limited(
+        run,
+        step,
+        given ?? TRANSACTION_MS,
+        (own) => run.attempt(entryName, () => doWork(own)),
+        toEntry,
+      )
+    })
+    run.settle(entryName)
+    journal.count(stored)
+    return stored.kind === 'step' ? stored.output : undefined
+  }
+  return observed(runRecorded<T>(run, name, work, options, 'run.transaction', perform))
+}
+
 /** One attempt of a step. */
-export interface StepAttempt extends StepContext {
+interface StepAttempt extends StepContext {
   /** The name of its entry. */
   readonly label: string
   /** How many other steps, questions and waits were under way when the step began. */
@@ -121,17 +143,14 @@ export interface StepAttempt extends StepContext {
 }
 
 /** Does the work of an attempt, and stores its output, which it resolves to. */
-export type Perform = (
-  attempt: StepAttempt,
-  timeoutMs: number | undefined,
-) => Promise<ReadonlyJson | undefined>
+type Perform = (attempt: StepAttempt, timeoutMs: number | undefined) => Promise<ReadonlyJson | undefined>
 
 /**
  * Returns what the journal has of the step, or performs its attempts.
  *
  * @param method - The method that was called, for errors.
  */
-export async function runRecorded<T extends StepOutput>(
+async function runRecorded<T extends StepOutput>(
   run: StepHost,
   name: string,
   work: unknown,
@@ -234,7 +253,7 @@ async function record(
 }
 
 /** How long a step took, for its entry. */
-export function tookSince(startedAt: number, clock: Clock): { readonly durationMs?: number } {
+function tookSince(startedAt: number, clock: Clock): { readonly durationMs?: number } {
   const durationMs = Math.round(elapsed(clock) - startedAt)
   return durationMs > 0 ? { durationMs } : {}
 }
@@ -258,7 +277,7 @@ async function within<T>(
 }
 
 /** A signal that aborts with `signal`, and with `REQUEST_TIMED_OUT` after `timeoutMs`, until it is stopped. */
-export function limitOf(
+function limitOf(
   clock: Clock,
   signal: AbortSignal,
   timeoutMs: number | undefined,
@@ -278,12 +297,34 @@ export function limitOf(
   return { signal: controller.signal, stop }
 }
 
+/** Over a synchronous driver the work returns no promise, and is not limited. */
+function limited<T, R>(
+  { clock }: StepHost,
+  { signal, key, attempt }: StepAttempt,
+  timeoutMs: number,
+  work: (step: StepContext) => T | Promise<T>,
+  then: (output: T) => R,
+): MaybePromise<R> {
+  const limit = limitOf(clock, signal, timeoutMs)
+  let output: T | Promise<T>
+  try {
+    output = work({ signal: limit.signal, key, attempt })
+  } catch (error) {
+    limit.stop()
+    throw error
+  }
+  if (isThenable(output))
+    return raceAbort(limit.signal, Promise.resolve(output)).then(then).finally(limit.stop)
+  limit.stop()
+  return then(output)
+}
+
 /** Work that throws at once becomes a rejection. */
 async function start<T>(work: () => T | Promise<T>): Promise<T> {
   return await work()
 }
 
-export function readOutput(
+function readOutput(
   output: unknown,
   key: string,
   { maxStepBytes, maxDepth }: StepHost,

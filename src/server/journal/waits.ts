@@ -13,21 +13,11 @@ import { quote } from '../../runtime/describe.js'
 import { readOptions } from '../../runtime/options.js'
 import { sleep } from '../../runtime/timers.js'
 import { linesOf, requireSchema, type StandardSchema } from '../standard-schema.js'
+import type { SignalOptions, SleepOptions } from './call-types.js'
 import type { Journal } from './journal.js'
 import { requireName } from './names.js'
 
 const SLEEPS = `run.sleep('pause', { ms: 60_000 }) or run.sleep('pause', { until: new Date(…) })`
-
-/** When a sleep ends: one of both. */
-export type SleepOptions =
-  | { readonly ms: number; readonly until?: undefined }
-  | { readonly until: Date | number; readonly ms?: undefined }
-
-/** Options of `run.waitFor`. */
-export interface SignalOptions<T> {
-  /** Checks the value of the signal, and may change it. Default is no check. */
-  readonly schema?: StandardSchema<unknown, T> | undefined
-}
 
 /** What waits use of their turn. */
 interface WaitsHost {
