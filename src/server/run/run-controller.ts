@@ -12,7 +12,9 @@ import type { ArtifactInput, MessageInput, TaskUpdate } from '../../core/params.
 import type { Message, TaskKey, TaskSnapshot } from '../../core/task.js'
 import { textOf } from '../../wire/text.js'
 import type { Follower } from '../../remote/follower.js'
-import type { AskingState } from './questions.js'
+import { lineageOf } from './lineage.js'
+import { originOf } from './message-queue.js'
+import type { AskingState, RunPort } from './run-port.js'
 import { Turn } from './turn.js'
 import { Deferred, type FirstResponse } from './first-response.js'
 import { toArtifact, toMessage, toProgress, toPrompt, toReply } from './agent-message.js'
@@ -39,6 +41,7 @@ export class RunController<P extends Principal> implements Run<P> {
   #ended: Error | undefined
   /** What the code does in this turn, and did in earlier attempts of it. */
   readonly turn: Turn<P>
+  #hasRecorded = false
   /** Whether the executor has returned. */
   #hasReturned = false
   /** The pending or finished `reply()`; `undefined` when the executor has not called it. */
@@ -57,22 +60,7 @@ export class RunController<P extends Principal> implements Run<P> {
     })
     // A message to an existing task has the task's context.
     this.#contextId = this.message.contextId
-    this.turn = new Turn(context, {
-      task: () => this.#requireTask(),
-      taskId: () => this.taskId,
-      deadline: () => this.deadline,
-      signal: () => this.signal,
-      move: (state, entries, said) => this.#moveWith(state, said?.say, entries, said?.messageId),
-      showAgain: (state, { say, messageId }) => {
-        if (this.task.state !== state) this.#move(state, this.#toMessage(say, messageId))
-      },
-      requireRunning: () => this.#task?.requireRunning(this.#abortReason),
-      work: () => {
-        this.#task?.requireRunning(this.#abortReason)
-        this.#requireWorking()
-      },
-      change: (change) => this.#change(change),
-    })
+    this.turn = new Turn(this.#toPort())
   }
 
   get text(): string {
@@ -377,6 +365,49 @@ export class RunController<P extends Principal> implements Run<P> {
 
   get #tasks(): RunContext<P>['tasks'] {
     return this.#context.tasks
+  }
+
+  #toPort(): RunPort<P> {
+    const context = this.#context
+    const { settings, tasks, earlier, marks, onStep } = context
+    const requireRunning = (): void => this.#task?.requireRunning(this.#abortReason)
+    return {
+      context,
+      settings,
+      tasks,
+      earlier,
+      marks,
+      onStep,
+      requireRunning,
+      message: this.message,
+      origin: originOf(context.message),
+      task: () => this.#requireTask(),
+      taskId: () => this.taskId,
+      signal: () => this.signal,
+      work: () => {
+        requireRunning()
+        this.#requireWorking()
+      },
+      change: (change) => this.#change(change),
+      record: tasks.recordJournal && ((entries) => this.#record(entries)),
+      stored: () => context.stored(this.#requireTask().id),
+      ask: (prompt) => this.turn.questions.ask('input-required', prompt),
+      lineageTo: (agent, options) => lineageOf(context, this, agent, options),
+      move: (state, entries, said) => this.#moveWith(state, said?.say, entries, said?.messageId),
+      showAgain: (state, { say, messageId }) => {
+        if (this.task.state !== state) this.#move(state, this.#toMessage(say, messageId))
+      },
+    }
+  }
+
+  #record(entries: readonly JournalEntry[]): void {
+    this.#task?.requireRunning(this.#abortReason)
+    const task = this.#requireTask()
+    const isFirst = !this.#hasRecorded && task.peek()?.state === 'submitted'
+    this.#hasRecorded = true
+    // In one change: a quick first step costs no other commit.
+    if (isFirst) this.#moveWith('working', undefined, entries)
+    else this.#change(() => this.#tasks.recordJournal?.(task.id, entries))
   }
 
   /** The task, open to changes. Creates it first where there is none. */
