@@ -2,6 +2,7 @@
  * Workloads of the benchmarks.
  */
 import type { Build } from './build.js'
+import type { Variant } from './harness.js'
 import type { Row } from './report.js'
 
 export interface Case {
@@ -11,9 +12,19 @@ export interface Case {
   readonly run: (build: Build) => Promise<readonly Row[]> | AsyncIterable<Row>
 }
 
+/** What `--against` has two builds do in turn: a variant of each, of nothing but the build. */
+export interface Work {
+  readonly name: string
+  readonly open: (build: Build) => Promise<Variant>
+  /** It waits for a disk or a server, so the time that passes counts beside the CPU time. */
+  readonly waits?: boolean
+  readonly warmUpOps?: number
+}
+
 export const SEED = 'TaskManager module'
 export const OFFICIAL = 'official SDK'
 export const EXPRESS = 'official SDK, Express'
+export const BARE = 'bare node:http'
 
 /** 200 bytes of JSON. */
 export const INPUT = { url: 'https://example.com/papers/42', text: 'x'.repeat(139), lines: 120 }
