@@ -54,7 +54,7 @@ export async function against(
       }
     } catch (error) {
       if (error instanceof Unable)
-        console.error(`Left out: ${work.name}. The commit cannot do it:`, error.cause)
+        console.error(`Left out: ${work.name}. The commit cannot do it: ${error.message}`)
       else leaveOut(work.name, error)
     }
     globalThis.gc?.()
@@ -79,14 +79,14 @@ async function tried(open: () => Promise<Variant>): Promise<Variant> {
     await variant.run()
     return variant
   } catch (cause) {
-    throw new Unable('', { cause })
+    throw new Unable(cause instanceof Error ? cause.message : String(cause), { cause })
   }
 }
 
-/** What is smaller than the noise, or not sure, is no difference. */
-function verdictOf({ value, low, high, noise }: Ratio): Difference['verdict'] {
-  if (Math.abs(value - 1) <= noise || (low <= 1 && high >= 1)) return 'same'
-  return value > 1 ? 'slower' : 'faster'
+/** A difference that is not surely larger than the noise is none. */
+function verdictOf({ low, high, noise }: Ratio): Difference['verdict'] {
+  if (low > 1 + noise) return 'slower'
+  return high < 1 - noise ? 'faster' : 'same'
 }
 
 function toLine({ work, clock, rounds, ours, other, value, low, high, noise, verdict }: Difference): string {

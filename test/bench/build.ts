@@ -52,6 +52,11 @@ export async function buildCommit(ref: string): Promise<Build> {
   return load(join(tree, 'dist'))
 }
 
+/** Ended by hand, the process removes what it has built too. The signal may come from the terminal and from a parent. */
+export function endTidily(): void {
+  process.on('SIGINT', () => process.exit(130))
+}
+
 /** Within node_modules, eventemitter3 resolves as it does for a user. */
 function newFolder(): string {
   const cache = join(ROOT, 'node_modules/.cache/a2a-tasks-bench')

@@ -6,6 +6,7 @@
  * after its last step. The workflow has three steps that do nothing. Ours is a message to an agent and its task; that of DBOS
  * is a call in process. Both sides have ten connections, and commit five times. Without fsync, the disk is not part of it.
  */
+import { randomUUID } from 'node:crypto'
 import { Client } from 'pg'
 import type { Build } from './build.js'
 import {
@@ -37,6 +38,17 @@ export async function stepOurs({ url }: Build, bench: Bench): Promise<Variant> {
   const state = await tasks.stateOf(await send())
   if (state !== 'completed') throw new Error(`A run of ${STEPS} steps ended as ${state}`)
   return { ops: STEPS, run: () => send(), close }
+}
+
+/** As many rows of a log by the driver, each written before the next. */
+export function stepRaw(_: unknown, { raw }: Bench): Promise<Variant> {
+  const run = async (): Promise<void> => {
+    const taskId = randomUUID()
+    const data = { type: 'history:recorded', taskId, entry: { step: 'work', value: 0 } }
+    for (let step = 0; step < STEPS; step++)
+      await raw(taskId, step, JSON.stringify({ ...data, generation: step }))
+  }
+  return Promise.resolve({ ops: STEPS, run })
 }
 
 export const functionWorks: readonly Work[] = overStores('a step', stepOurs)

@@ -7,7 +7,7 @@ import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { against, type Difference } from './against.js'
 import { boundCases } from './bounds.js'
-import { build, buildCommit, type Build } from './build.js'
+import { build, buildCommit, endTidily, type Build } from './build.js'
 import { createCases } from './create.js'
 import { feedCases } from './feed.js'
 import { fullHouseCases } from './full-house.js'
@@ -71,7 +71,6 @@ async function measureAll(built: Build): Promise<void> {
   }
 }
 
-// Ended by hand, it removes what it has built too.
-process.once('SIGINT', () => process.exit(130))
+endTidily()
 if (values.against === undefined) await measureAll(await build())
 else await against(await build(), await buildCommit(values.against), isChosen, keep)

@@ -10,7 +10,15 @@ import type { Library } from './build.js'
 import { compare, growthExponent, measure, median, type Variant } from './harness.js'
 import { chunkOf, statusOf, streamOfficial } from './peers/official.js'
 import { fasterThan, formatNs, type Bounds, type Row } from './report.js'
-import { expectEqual, OFFICIAL, YIELD_EVERY, yieldToLoop, type Case, type Work } from './workload.js'
+import {
+  expectEqual,
+  OFFICIAL,
+  textLength,
+  YIELD_EVERY,
+  yieldToLoop,
+  type Case,
+  type Work,
+} from './workload.js'
 
 const COUNT = 2_000
 /** The peer's events, beside those in question: the task, and its completion. Ours has a snapshot for the first. */
@@ -20,6 +28,8 @@ const OUR_RUNS = 10
 
 const chunkText = (index: number): string => `chunk ${index} of the answer `
 const statusText = (index: number): string => `Reading page ${index}`
+
+const TEXT_LENGTH = Array.from({ length: COUNT }, (_, index) => chunkText(index)).join('').length
 
 /** What happens to our task `COUNT` times. */
 type Step = (manager: TaskManager, id: string, index: number) => void
@@ -77,7 +87,7 @@ function oursVariant(
 export function appending({ library }: { library: Library }): Variant {
   return oursVariant(library, appendOurs, (manager, id) => {
     const [artifact] = manager.peekTask(id)?.artifacts ?? []
-    expectEqual(artifact?.parts?.length ?? 0, COUNT, 'chunks that we hold')
+    expectEqual(textLength(artifact), TEXT_LENGTH, 'UTF-16 units that we hold')
   })
 }
 

@@ -24,6 +24,7 @@ export interface Work {
 export const SEED = 'TaskManager module'
 export const OFFICIAL = 'official SDK'
 export const EXPRESS = 'official SDK, Express'
+export const RAW = 'raw driver'
 export const BARE = 'bare node:http'
 
 /** 200 bytes of JSON. */
@@ -61,6 +62,15 @@ export const YIELD_EVERY = 50
 
 export function yieldToLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
+}
+
+/** In UTF-16 units. Texts that follow each other are one part, and were many in older builds. */
+export function textLength(
+  artifact: { parts?: readonly { text?: unknown }[] | undefined } | undefined,
+): number {
+  let length = 0
+  for (const { text } of artifact?.parts ?? []) length += typeof text === 'string' ? text.length : 0
+  return length
 }
 
 export function expectEqual(actual: number, expected: number, what: string): void {
