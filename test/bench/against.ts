@@ -21,8 +21,8 @@ const WORKS: readonly Work[] = [
   ...[...serverWorks, ...createWorks, ...streamWorks, ...pageWorks],
   ...[...functionWorks, ...durableWorks],
 ]
-const ROUNDS = 30
-const MAX_MS = 25_000
+/** Rows of short work have many rounds, and less noise for it. */
+const ROUNDS = 400
 
 const TABLE = tableOf([
   ...[['work', 44] as const, ['clock', 7] as const, ['n', 3] as const, ['now', 9] as const],
@@ -37,18 +37,24 @@ export interface Difference extends Ratio {
   readonly verdict: 'same' | 'faster' | 'slower'
 }
 
+interface Choice {
+  readonly isChosen: (name: string) => boolean
+  /** How long the rounds of one row may take. */
+  readonly seconds: number
+}
+
 /** Shows each row as soon as it is measured. A row that the commit cannot do is left out, with a line. */
 export async function against(
   now: Build,
   before: Build,
-  isChosen: (name: string) => boolean,
+  { isChosen, seconds }: Choice,
   onRow: (row: Difference) => void,
 ): Promise<void> {
   const again = await copyOf(now)
   console.log(TABLE.head)
   for (const work of WORKS.filter(({ name }) => isChosen(name))) {
     try {
-      for (const row of await differences(work, now, again, before)) {
+      for (const row of await differences(work, seconds, [now, again, before])) {
         console.log(toLine(row))
         onRow(row)
       }
@@ -63,9 +69,13 @@ export async function against(
 
 class Unable extends Error {}
 
-async function differences(work: Work, now: Build, again: Build, before: Build): Promise<Difference[]> {
+async function differences(
+  work: Work,
+  seconds: number,
+  [now, again, before]: readonly [Build, Build, Build],
+): Promise<Difference[]> {
   const { name, open, waits = false, warmUpOps } = work
-  const plan = { rounds: ROUNDS, maxMs: MAX_MS, ...(warmUpOps !== undefined && { warmUpOps }) }
+  const plan = { rounds: ROUNDS, maxMs: seconds * 1e3, ...(warmUpOps !== undefined && { warmUpOps }) }
   const ratios = await ratiosOf([() => open(now), () => open(again), () => tried(() => open(before))], plan)
   const clocks: readonly Clock[] = waits ? ['cpu', 'elapsed'] : ['cpu']
   return clocks.map((clock) => ({ work: name, clock, ...ratios[clock], verdict: verdictOf(ratios[clock]) }))

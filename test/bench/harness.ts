@@ -45,7 +45,7 @@ export async function measure(variants: readonly Variant[], plan: Plan): Promise
 
 /** The same, with the CPU time. */
 export async function sample(variants: readonly Variant[], plan: Plan): Promise<Sample[][]> {
-  for (const variant of variants) await warmUp(variant, plan.warmUpOps ?? WARM_UP_OPS)
+  await warmUp(variants, plan.warmUpOps ?? WARM_UP_OPS)
   globalThis.gc?.()
   const samples = variants.map((): Sample[] => [])
   const end = performance.now() + (plan.maxMs ?? Infinity)
@@ -70,9 +70,17 @@ export async function compare(ours: Variant, peer: Variant, plan: Plan): Promise
   return { ours: oursNs, peer: peerNs }
 }
 
-async function warmUp(variant: Variant, ops: number): Promise<void> {
-  const end = performance.now() + WARM_UP_MS
-  for (let done = 0; done < ops && performance.now() < end; done += variant.ops) await timeOf(variant)
+/** In turn, too: what one makes the compiler assume of the code that they share, another may refute. */
+async function warmUp(variants: readonly Variant[], ops: number): Promise<void> {
+  let cold = variants.map((variant) => ({ variant, done: 0, ns: 0 }))
+  while (cold.length > 0) {
+    for (const each of cold) {
+      const { elapsed } = await timeOf(each.variant)
+      each.done += each.variant.ops
+      each.ns += elapsed * each.variant.ops
+    }
+    cold = cold.filter(({ done, ns }) => done < ops && ns < WARM_UP_MS * 1e6)
+  }
 }
 
 async function timeOf({ ops, before, run, cpu }: Variant): Promise<Sample> {

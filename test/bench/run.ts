@@ -1,7 +1,7 @@
 /**
  * `npm run bench` measures every row, `npm run bench -- create 100,000` those whose names have all these words. `--json FILE`
  * writes the rows to a file too. Each row is shown, and written, as soon as it is measured. `--against REF` compares the
- * working tree with a commit instead.
+ * working tree with a commit instead, for 20 seconds a row, or as many as `--seconds` says.
  */
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -29,7 +29,7 @@ import type { Case } from './workload.js'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { json: { type: 'string' }, against: { type: 'string' } },
+  options: { json: { type: 'string' }, against: { type: 'string' }, seconds: { type: 'string' } },
 })
 const words = positionals.map((word) => word.toLowerCase())
 const all: readonly Case[] = [
@@ -73,4 +73,7 @@ async function measureAll(built: Build): Promise<void> {
 
 endTidily()
 if (values.against === undefined) await measureAll(await build())
-else await against(await build(), await buildCommit(values.against), isChosen, keep)
+else {
+  const seconds = Number(values.seconds ?? 20)
+  await against(await build(), await buildCommit(values.against), { isChosen, seconds }, keep)
+}
