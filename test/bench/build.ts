@@ -52,9 +52,9 @@ export async function buildCommit(ref: string): Promise<Build> {
   return load(join(tree, 'dist'))
 }
 
-/** Ended by hand, the process removes what it has built too. The signal may come from the terminal and from a parent. */
+/** Ended by a signal, the process removes what it has built too. The signal may come from the terminal and from a parent. */
 export function endTidily(): void {
-  process.on('SIGINT', () => process.exit(130))
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130))
 }
 
 /** Within node_modules, eventemitter3 resolves as it does for a user. */

@@ -103,11 +103,12 @@ async function check(row: Gated, built: Build, again: Build): Promise<void> {
   const measured = 1 / value
   const gate = gates[work]
   const isMissed = gate !== undefined && measured * (1 + noise) < gate
+  const verdict = isMissed ? 'MISSED' : 'met'
   console.log(
     TABLE.lineOf([
       ...[work, peer, clock === 'cpu' ? 'CPU' : 'elapsed', String(rounds), formatNs(ourNs), formatNs(other)],
       ...[`${digits(measured)} ×`, `± ${(noise * 100).toFixed(1)} %`],
-      ...[gate === undefined ? '–' : `≥ ${gate} ×`, isMissed ? 'MISSED' : 'met'],
+      ...(gate === undefined ? ['–', '–'] : [`≥ ${gate} ×`, verdict]),
     ]),
   )
   if (values.write) gates[work] = digits(measured * (1 - noise))

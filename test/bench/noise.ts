@@ -11,7 +11,10 @@ export interface Ratio {
   /** Medians, in nanoseconds. */
   readonly ours: number
   readonly other: number
-  /** The median over rounds of our time divided by the other's. Ours is the mean of the two copies. */
+  /**
+   * The median of our time divided by the other's, of each round and of both copies. Times have outliers on one side only: the
+   * mean of two copies would be slower than one.
+   */
   readonly value: number
   /** It lies between these, with a confidence of at least 93 %. */
   readonly low: number
@@ -40,12 +43,12 @@ export async function ratiosOf(
 
 function ratioOf(samples: readonly (readonly Sample[])[], clock: Clock): Ratio {
   const [first = [], again = [], other = []] = samples.map((rounds) => rounds.map((round) => round[clock]))
-  const ours = first.map((time, round) => (time + (again[round] ?? NaN)) / 2)
-  const ratios = quotients(ours, other)
-  const self = intervalOf(quotients(again, first))
+  const ratios = [...quotients(first, other), ...quotients(again, other)]
+  const rounds = other.length
+  const self = intervalOf(quotients(again, first), rounds)
   return {
-    ...{ rounds: other.length, ours: median(ours), other: median(other) },
-    ...{ value: median(ratios), ...intervalOf(ratios) },
+    ...{ rounds, ours: median([...first, ...again]), other: median(other) },
+    ...{ value: median(ratios), ...intervalOf(ratios, rounds) },
     noise: Math.max(Math.abs(self.low - 1), Math.abs(self.high - 1)),
   }
 }
@@ -54,10 +57,13 @@ function quotients(numerators: readonly number[], denominators: readonly number[
   return numerators.map((value, round) => value / (denominators[round] ?? NaN))
 }
 
-/** Where the median lies: between two of the values, by their order alone, whatever their distribution. */
-function intervalOf(values: readonly number[]): { low: number; high: number } {
+/**
+ * Where the median lies: between two of the values, by their order alone, whatever their distribution. Those of one round count
+ * as one, because they depend on each other.
+ */
+function intervalOf(values: readonly number[], rounds: number): { low: number; high: number } {
   const sorted = values.toSorted((a, b) => a - b)
-  const count = sorted.length
-  const left = Math.max(0, Math.floor(count / 2 - 0.98 * Math.sqrt(count)) - 1)
-  return { low: sorted[left] ?? NaN, high: sorted[count - 1 - left] ?? NaN }
+  const below = Math.max(0, Math.floor(rounds / 2 - 0.98 * Math.sqrt(rounds)) - 1)
+  const left = below * (values.length / rounds)
+  return { low: sorted[left] ?? NaN, high: sorted[sorted.length - 1 - left] ?? NaN }
 }
