@@ -6,11 +6,11 @@
  * cheapest way to have it gone.
  */
 import type { TaskManager } from 'a2a-tasks'
-import type { Library } from './build.js'
+import type { Build, Library } from './build.js'
 import { compare, growthExponent, measure, median, type Variant } from './harness.js'
 import { SeedTaskManager } from './peers/seed-task-manager.js'
 import { fasterThan, formatNs, type Bounds, type Row } from './report.js'
-import { INPUT, OUTPUT, SEED, type Case } from './workload.js'
+import { INPUT, OUTPUT, SEED, type Case, type Work } from './workload.js'
 
 /** Between two batches of tasks; the real time that passes within a batch is nothing against it. */
 const STEP_MS = 1_000_000_000
@@ -87,13 +87,19 @@ function seedVariant(
   }
 }
 
-type Work = 'createTask' | 'lifecycle'
+type Life = 'createTask' | 'lifecycle'
 
-async function againstSeed(library: Library, work: Work, size: number, bounds: Bounds): Promise<Row[]> {
-  const ours = new SteadyManager(library, size).variant(2_000, work === 'createTask' ? createOurs : liveOurs)
+export function livingOurs({ library }: Build, work: Life, size: number): Variant {
+  return new SteadyManager(library, size).variant(2_000, work === 'createTask' ? createOurs : liveOurs)
+}
+
+export function livingSeeds(work: Life, size: number): Variant {
   const seed = SeedTaskManager.withTasks(size, PARAMS)
-  const peer = seedVariant(seed, Math.max(1, 40_000 / size), work === 'createTask' ? createSeeds : liveSeeds)
-  const times = await compare(ours, peer, { rounds: 41 })
+  return seedVariant(seed, Math.max(1, 40_000 / size), work === 'createTask' ? createSeeds : liveSeeds)
+}
+
+async function againstSeed(build: Build, work: Life, size: number, bounds: Bounds): Promise<Row[]> {
+  const times = await compare(livingOurs(build, work, size), livingSeeds(work, size), { rounds: 41 })
   return [fasterThan(`${work} at ${size.toLocaleString('en')}`, SEED, times, bounds)]
 }
 
@@ -120,22 +126,27 @@ async function growth({ library }: { library: Library }): Promise<Row[]> {
   ]
 }
 
+export const createWorks: readonly Work[] = [
+  { name: 'createTask at 1,000', open: (build) => Promise.resolve(livingOurs(build, 'createTask', 1_000)) },
+  { name: 'lifecycle at 1,000', open: (build) => Promise.resolve(livingOurs(build, 'lifecycle', 1_000)) },
+]
+
 export const createCases: readonly Case[] = [
   {
     name: 'createTask at 1,000',
-    run: ({ library }) => againstSeed(library, 'createTask', 1_000, { gate: 100, goal: 250 }),
+    run: (build) => againstSeed(build, 'createTask', 1_000, { gate: 100, goal: 250 }),
   },
   {
     name: 'createTask at 100,000',
-    run: ({ library }) => againstSeed(library, 'createTask', 100_000, { gate: 5_000, goal: 15_000 }),
+    run: (build) => againstSeed(build, 'createTask', 100_000, { gate: 5_000, goal: 15_000 }),
   },
   { name: 'createTask growth', run: growth },
   {
     name: 'lifecycle at 1,000',
-    run: ({ library }) => againstSeed(library, 'lifecycle', 1_000, { gate: 40, goal: 150 }),
+    run: (build) => againstSeed(build, 'lifecycle', 1_000, { gate: 40, goal: 150 }),
   },
   {
     name: 'lifecycle at 100,000',
-    run: ({ library }) => againstSeed(library, 'lifecycle', 100_000, { gate: 3_000, goal: 10_000 }),
+    run: (build) => againstSeed(build, 'lifecycle', 100_000, { gate: 3_000, goal: 10_000 }),
   },
 ]

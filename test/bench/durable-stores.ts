@@ -15,8 +15,10 @@ import { Pool } from 'pg'
 import { startPostgres } from '../support/postgres-server.js'
 import { startRedis } from '../support/redis-server.js'
 import type { Build } from './build.js'
+import type { Variant } from './harness.js'
 import { leaveOut, needPostgres, needRedis } from './missing.js'
 import type { Row } from './report.js'
+import type { Work } from './workload.js'
 
 export interface Bench {
   readonly name: string
@@ -165,6 +167,36 @@ export async function benchRedis({ url }: Build): Promise<Bench> {
 type Maker = (build: Build) => Promise<Bench>
 
 export const STORES: readonly Maker[] = [benchMemory, benchSqlite, benchPostgres, benchRedis]
+const NAMES = ['memory', 'SQLite', 'PostgreSQL', 'Redis']
+
+/** The same work over each store, on a server of its own. */
+export function overStores(
+  what: string,
+  open: (build: Build, bench: Bench) => Promise<Variant>,
+): readonly Work[] {
+  return STORES.map((make, index) => ({
+    name: `${NAMES[index]}: ${what}`,
+    open: (build) => openOver(make, build, open),
+    waits: make !== benchMemory,
+  }))
+}
+
+/** A variant that closes its server after it. */
+export async function openOver(
+  make: Maker,
+  build: Build,
+  open: (build: Build, bench: Bench) => Promise<Variant>,
+): Promise<Variant> {
+  const bench = await make(build)
+  const variant = await open(build, bench)
+  return {
+    ...variant,
+    close: async () => {
+      await variant.close?.()
+      await bench.close()
+    },
+  }
+}
 
 /** Measures one store after the other, without those whose server is not installed. */
 export async function* eachOf(

@@ -4,6 +4,7 @@
  * PostgreSQL and SQLite sync every commit to the disk, Redis appends and syncs every command: what is acknowledged is kept.
  */
 import { execFileSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { ServerCallContext } from '@a2a-js/sdk/server'
 import { DatabaseTaskStore } from '@a2a-js/sdk/server/database'
@@ -12,11 +13,19 @@ import type { DurableTaskManager, LeasedTasks } from 'a2a-tasks/durable'
 import { Kysely, PostgresDialect } from 'kysely'
 import { Pool } from 'pg'
 import type { Build } from './build.js'
-import { benchPostgres, benchRedis, eachOf, loadDurable, STORES, type Bench } from './durable-stores.js'
+import {
+  benchPostgres,
+  benchRedis,
+  eachOf,
+  loadDurable,
+  overStores,
+  STORES,
+  type Bench,
+} from './durable-stores.js'
 import { compare, measure, median, type Variant } from './harness.js'
 import { chunkOf, statusOf, streamOfficial } from './peers/official.js'
 import { fasterThan, formatNs, formatRate } from './report.js'
-import { expectEqual, YIELD_EVERY, yieldToLoop, type Case } from './workload.js'
+import { expectEqual, RAW, textLength, YIELD_EVERY, yieldToLoop, type Case, type Work } from './workload.js'
 
 const REAL_STORES = STORES.slice(1)
 const chunk = (index: number): { artifactId: string; parts: { text: string }[] } => ({
@@ -61,36 +70,54 @@ const growth: Case = {
 const TASKS = 16
 const COMMITS = 200
 
-/** Each of 16 tasks waits for its own commits, one after the other. */
+/** Each of 16 new tasks waits for its own commits, one after the other. */
+function inTasks(make: () => Promise<string>, work: (taskId: string, index: number) => unknown): Variant {
+  let ids: string[] = []
+  return {
+    ops: TASKS * COMMITS,
+    before: async () => {
+      ids = await Promise.all(Array.from({ length: TASKS }, make))
+    },
+    run: () =>
+      Promise.all(
+        ids.map(async (id) => {
+          for (let index = 0; index < COMMITS; index++) await work(id, index)
+        }),
+      ),
+  }
+}
+
+export async function commitOurs(build: Build, bench: Bench): Promise<Variant> {
+  const tasks = await openManager(build, bench)
+  const variant = inTasks(
+    () => append(tasks, 1),
+    (id, index) => tasks.appendArtifact(id, chunk(index)),
+  )
+  return { ...variant, close: () => tasks.destroy() }
+}
+
+/** The same rows by the driver alone: of a task of such an id, and of such an event. */
+export async function commitRaw(build: Build, bench: Bench): Promise<Variant> {
+  const tasks = await openManager(build, bench)
+  const [event] = (await tasks.events(await append(tasks, 1))).slice(-1)
+  await tasks.destroy()
+  return inTasks(
+    () => Promise.resolve(randomUUID()),
+    (taskId, index) => bench.raw(taskId, index, JSON.stringify({ ...event, taskId, generation: index })),
+  )
+}
+
 const commits: Case = {
   name: 'durable: commits against the raw driver',
   run: (build) =>
     eachOf(REAL_STORES, build, async (bench) => {
-      const tasks = await openManager(build, bench)
-      const ids = await Promise.all(Array.from({ length: TASKS }, () => append(tasks, 1)))
-      const written = new Map(ids.map((id) => [id, 0]))
-      const inTasks = (work: (taskId: string, index: number) => unknown): Variant => ({
-        ops: TASKS * COMMITS,
-        run: () =>
-          Promise.all(
-            ids.map(async (id) => {
-              for (let index = 0; index < COMMITS; index++) await work(id, index)
-            }),
-          ),
-      })
-      const ours = inTasks((id, index) => tasks.appendArtifact(id, chunk(index)))
-      // The same rows: of a task of this id, and of such an event.
-      const [event] = (await tasks.events(ids[0] ?? '')).slice(-1)
-      const raw = inTasks((taskId) => {
-        const generation = (written.get(taskId) ?? 0) + 1
-        written.set(taskId, generation)
-        return bench.raw(taskId, generation, JSON.stringify({ ...event, taskId, generation }))
-      })
-      const times = await compare(ours, raw, { rounds: 7, warmUpOps: 6 * TASKS * COMMITS })
-      await tasks.destroy()
+      const ours = await commitOurs(build, bench)
+      const plan = { rounds: 7, warmUpOps: 6 * TASKS * COMMITS }
+      const times = await compare(ours, await commitRaw(build, bench), plan)
+      await ours.close?.()
       return [
         {
-          ...fasterThan(`${bench.name}: commits, 16 tasks at a time`, 'raw driver', times, {
+          ...fasterThan(`${bench.name}: commits, 16 tasks at a time`, RAW, times, {
             gate: 0.6,
             goal: 0.9,
           }),
@@ -112,19 +139,19 @@ const reading: Case = {
       const id = await append(tasks, 10_000)
       const store = await bench.open()
       const { DurableTaskManager } = await loadDurable(build)
+      const [artifact] = (await tasks.getTask(id))?.artifacts ?? []
+      const [length, text] = [textLength(artifact), JSON.stringify(artifact?.parts)]
       const cold: Variant = {
         ops: READS,
         run: async () => {
           for (let read = 0; read < READS; read++) {
             const manager = new DurableTaskManager({ store })
             const task = await manager.getTask(id)
-            expectEqual(task?.artifacts[0]?.parts?.length ?? 0, 10_000, 'parts that were read')
+            expectEqual(textLength(task?.artifacts[0]), length, 'UTF-16 units that were read')
             await manager.destroy()
           }
         },
       }
-      const parts = (await tasks.getTask(id))?.artifacts[0]?.parts ?? []
-      const text = JSON.stringify(parts)
       const floor: Variant = {
         ops: READS,
         run: () => Array.from({ length: READS }, () => JSON.parse(text) as unknown),
@@ -271,5 +298,7 @@ const official: Case = {
 }
 
 const COMPLETED: number = TaskState.TASK_STATE_COMPLETED
+
+export const durableWorks: readonly Work[] = overStores('a commit, 16 tasks at a time', commitOurs)
 
 export const durableCases: readonly Case[] = [growth, commits, reading, latency, official]

@@ -6,37 +6,68 @@
  * after its last step. The workflow has three steps that do nothing. Ours is a message to an agent and its task; that of DBOS
  * is a call in process. Both sides have ten connections, and commit five times. Without fsync, the disk is not part of it.
  */
+import { randomUUID } from 'node:crypto'
 import { Client } from 'pg'
-import { benchPostgres, benchPostgresWithoutSync, eachOf, STORES } from './durable-stores.js'
+import type { Build } from './build.js'
+import {
+  benchPostgres,
+  benchPostgresWithoutSync,
+  eachOf,
+  loadDurable,
+  overStores,
+  STORES,
+  type Bench,
+} from './durable-stores.js'
 import { inParallel, openAgent, percentile } from './functions-agent.js'
 import { compare, median, type Variant } from './harness.js'
 import { startDbos, WORKFLOW_STEPS } from './peers/dbos.js'
 import { fasterThan, formatNs, formatRate, timesTheFloor, type Row } from './report.js'
-import type { Case } from './workload.js'
+import type { Case, Work } from './workload.js'
 
 const STEPS = 200
+
+/** A run of 200 steps, each stored before the next. */
+export async function stepOurs({ url }: Build, bench: Bench): Promise<Variant> {
+  const { tasks, send, close } = await openAgent({
+    ...{ url, store: await bench.open() },
+    async execute(run) {
+      for (let step = 0; step < STEPS; step++) await run.step('work', () => step)
+      return 'done'
+    },
+  })
+  const state = await tasks.stateOf(await send())
+  if (state !== 'completed') throw new Error(`A run of ${STEPS} steps ended as ${state}`)
+  return { ops: STEPS, run: () => send(), close }
+}
+
+/** As many rows of a log by the driver, each written before the next. */
+export function stepRaw(_: unknown, { raw }: Bench): Promise<Variant> {
+  const run = async (): Promise<void> => {
+    const taskId = randomUUID()
+    const data = { type: 'history:recorded', taskId, entry: { step: 'work', value: 0 } }
+    for (let step = 0; step < STEPS; step++)
+      await raw(taskId, step, JSON.stringify({ ...data, generation: step }))
+  }
+  return Promise.resolve({ ops: STEPS, run })
+}
+
+export const functionWorks: readonly Work[] = overStores('a step', stepOurs)
 
 const steps: Case = {
   name: 'durable functions: a step against a commit',
   run: (build) =>
     eachOf(STORES, build, async (bench) => {
-      const { tasks, send, close } = await openAgent({
-        url: build.url,
-        store: await bench.open(),
-        async execute(run) {
-          for (let step = 0; step < STEPS; step++) await run.step('work', () => step)
-          return 'done'
-        },
-      })
+      const ours = await stepOurs(build, bench)
+      const { DurableTaskManager } = await loadDurable(build)
+      const tasks = new DurableTaskManager({ store: await bench.open() })
       const commits = async (): Promise<void> => {
         const { id } = await tasks.createTask({ skill: 'write' })
         await tasks.patchTask(id, { state: 'working' })
         for (let step = 0; step < STEPS; step++)
           await tasks.appendArtifact(id, { artifactId: 'work', parts: [{ data: step }] })
       }
-      const ours: Variant = { ops: STEPS, run: () => send() }
       const times = await compare(ours, { ops: STEPS, run: commits }, { rounds: 9, warmUpOps: 10 * STEPS })
-      await close()
+      await Promise.all([ours.close?.(), tasks.destroy()])
       return [timesTheFloor(`${bench.name}: a step`, 'a commit', times, { gate: 2, goal: 1.25 })]
     }),
 }

@@ -20,6 +20,16 @@ export interface Usage {
   readonly heapUsed: number
 }
 
+/** What the benchmarks send. */
+interface FloorBody {
+  readonly id: number
+  readonly method: string
+  readonly params: { readonly id?: string; readonly message?: object }
+}
+
+/** The default of `maxTasks`. */
+const HELD = 1_000
+
 const large = 'x'.repeat(LARGE_BYTES)
 const never = new Promise<never>(() => undefined)
 /** Adds a chunk to the task that never ends. */
@@ -60,6 +70,34 @@ function officialListener(): RequestListener {
   return app as RequestListener
 }
 
+/** Parses the body, validates nothing, and writes the JSON that ours writes. It keeps as many tasks as ours does. */
+function floorListener(): RequestListener {
+  const tasks = new Map<string, object>()
+  const perform = ({ method, params }: FloorBody): object | undefined => {
+    if (method === 'GetTask') return tasks.get(params.id ?? '')
+    const [id, contextId, timestamp] = [crypto.randomUUID(), crypto.randomUUID(), new Date().toISOString()]
+    const artifact = { artifactId: crypto.randomUUID(), parts: [{ text: REPLY }] }
+    const task = {
+      ...{ id, contextId, status: { state: 'TASK_STATE_COMPLETED', timestamp } },
+      ...{ artifacts: [artifact], history: [{ ...params.message, taskId: id, contextId }] },
+    }
+    tasks.set(id, task)
+    const [oldest = ''] = tasks.keys()
+    if (tasks.size > HELD) tasks.delete(oldest)
+    return { task }
+  }
+  return (request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      const body = JSON.parse(Buffer.concat(chunks).toString()) as FloorBody
+      const text = JSON.stringify({ jsonrpc: '2.0', id: body.id, result: perform(body) })
+      const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }
+      response.writeHead(200, headers).end(text)
+    })
+  }
+}
+
 function usage(): Usage {
   for (let turn = 0; turn < 4; turn++) globalThis.gc?.()
   const { rss, heapUsed } = process.memoryUsage()
@@ -88,7 +126,13 @@ const ANSWERS: ReadonlyMap<unknown, () => unknown> = new Map<unknown, () => unkn
   ['block', longestBlock],
 ])
 const [side = '', url = ''] = process.argv.slice(2)
-const server = createServer(side === 'ours' ? await oursListener(url) : officialListener())
+
+function listenerOf(name: string): RequestListener | Promise<RequestListener> {
+  if (name === 'ours') return oursListener(url)
+  return name === 'floor' ? floorListener() : officialListener()
+}
+
+const server = createServer(await listenerOf(side))
 process.on('message', (message) => {
   if (message === 'tick') tick()
   else process.send?.(ANSWERS.get(message)?.())

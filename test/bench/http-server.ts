@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url'
 import type { Build } from './build.js'
 import type { Usage } from './http-child.js'
 
-export type Side = 'ours' | 'official'
+/** `floor`: the least that any server does for the same answers. */
+export type Side = 'ours' | 'official' | 'floor'
 
 const CHILD = fileURLToPath(new URL('http-child.ts', import.meta.url))
 

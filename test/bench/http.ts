@@ -2,17 +2,17 @@
  * The server over HTTP: requests through 16 connections that stay open, over loopback.
  *
  * Each side has its own process, both are there all the time and take turns; the clients are in this process.
- * Ours is `toNodeListener` on `node:http`, the peer's is its handler for Express, on `node:http` too. The
- * clients share the machine with them, so the CPU time of the server is printed as well.
- * Each side drops what it drops by default: we the tasks that ended longest ago from 1,000 on, the peer none.
+ * Ours is `toNodeListener` on `node:http`, the peer's is its handler for Express, on `node:http` too. The floor is
+ * `node:http` alone, which parses the body, validates nothing and writes the same JSON. The clients share the machine with them, so the CPU time of the server is printed as well.
+ * Each side drops what it drops by default: we the tasks that ended longest ago from 1,000 on, as does the floor, the peer none.
  */
 import { connect, type Socket } from 'node:net'
 import type { Build } from './build.js'
-import { measure, median, type Variant } from './harness.js'
-import { ServerProcess } from './http-server.js'
+import { median, sample, type Comparison, type Sample, type Variant } from './harness.js'
+import { ServerProcess, type Side } from './http-server.js'
 import { fasterThan, formatRate, type Bounds, type Row } from './report.js'
 import { getBody, requireCompleted, sendBody, type RpcAnswer, type RpcBody } from './requests.js'
-import { EXPRESS, type Case } from './workload.js'
+import { BARE, EXPRESS, type Case } from './workload.js'
 
 const CONNECTIONS = 16
 const REQUESTS = 1_000
@@ -70,38 +70,38 @@ function post(body: RpcBody): string {
 
 /** The text of a request, and what its answer has in it. */
 interface Question {
+  readonly what: string
   readonly text: (index: number, ids: readonly string[]) => string
   readonly expected: string
 }
 
 const COMPLETED = '"state":"TASK_STATE_COMPLETED"'
-const send: Question = { text: (index) => post(sendBody(index)), expected: COMPLETED }
-const get: Question = {
+export const sendQuestion: Question = {
+  ...{ what: 'SendMessage over HTTP', expected: COMPLETED },
+  text: (index) => post(sendBody(index)),
+}
+export const getQuestion: Question = {
+  ...{ what: 'GetTask over HTTP', expected: COMPLETED },
   text: (index, ids) => post(getBody(index, ids[index % ids.length] ?? '')),
-  expected: COMPLETED,
 }
-const card: Question = {
+const cardQuestion: Question = {
+  ...{ what: 'the card over HTTP', expected: '"name":"Bench"' },
   text: () => `GET ${CARD_PATH} HTTP/1.1\r\nhost: localhost\r\n\r\n`,
-  expected: '"name":"Bench"',
 }
 
-interface Load extends Variant {
-  /** Nanoseconds of the server's CPU per request, of each run. */
-  readonly cpu: number[]
-}
-
-async function loadOf(
-  server: ServerProcess,
-  connections: readonly Connection[],
-  { text, expected }: Question,
-): Promise<Load> {
+/** A server, the connections to it, and the requests of a round. */
+export async function loadOf(side: Side, build: Build, { text, expected }: Question): Promise<Variant> {
+  const server = await ServerProcess.start(side, build)
+  const connections = Array.from({ length: CONNECTIONS }, () => new Connection(server.port))
+  const close = async (): Promise<void> => {
+    for (const connection of connections) connection.close()
+    await server.stop()
+  }
   const ids: string[] = []
   for (let index = 0; index < 500; index++) {
     const { result } = JSON.parse((await connections[0]?.ask(post(sendBody(index)))) ?? '') as RpcAnswer
     ids.push(requireCompleted(result?.task).id)
   }
-  const cpu: number[] = []
-  let used = await server.cpu()
   const run = async (): Promise<void> => {
     let next = 0
     const askInTurn = async (connection: Connection): Promise<void> => {
@@ -111,41 +111,51 @@ async function loadOf(
       }
     }
     await Promise.all(connections.map(askInTurn))
-    // A message there and back: nothing beside a thousand requests.
-    const now = await server.cpu()
-    cpu.push((now - used) / REQUESTS)
-    used = now
   }
-  return { ops: REQUESTS, run, cpu }
+  // A message there and back: nothing beside a thousand requests.
+  return { ops: REQUESTS, run, close, cpu: () => server.cpu() }
 }
 
-async function requests(build: Build, what: string, question: Question, bounds: Bounds): Promise<Row[]> {
-  const servers = [await ServerProcess.start('ours', build), await ServerProcess.start('official', build)]
-  const clients = servers.map(({ port }) => Array.from({ length: CONNECTIONS }, () => new Connection(port)))
+async function* requests(build: Build, question: Question, peers: readonly Peer[]): AsyncIterable<Row> {
+  const sides = ['ours', ...peers.map(({ side }) => side)] as const
+  const loads = await Promise.all(sides.map((side) => loadOf(side, build, question)))
   try {
-    const loads = await Promise.all(
-      servers.map((server, index) => loadOf(server, clients[index] ?? [], question)),
-    )
-    const [ours = [], peer = []] = await measure(loads, { rounds: ROUNDS, warmUpOps: 3 * REQUESTS })
-    const [oursCpu = [], peerCpu = []] = loads.map(({ cpu }) => cpu.slice(-ROUNDS))
-    return [
-      {
-        ...fasterThan(`${what}, ${CONNECTIONS} connections`, EXPRESS, { ours, peer }, bounds),
-        ...{ ours: formatRate(median(ours)), theirs: formatRate(median(peer)) },
-      },
-      fasterThan(`${what}, CPU of the server`, EXPRESS, { ours: oursCpu, peer: peerCpu }, {}),
-    ]
+    const [own = [], ...others] = await sample(loads, { rounds: ROUNDS, warmUpOps: 3 * REQUESTS })
+    for (const [index, { name, bounds }] of peers.entries()) {
+      const timesOf = (clock: keyof Sample): Comparison => ({
+        ours: own.map((round) => round[clock]),
+        peer: (others[index] ?? []).map((round) => round[clock]),
+      })
+      const times = timesOf('elapsed')
+      const { what } = question
+      yield {
+        ...fasterThan(`${what}, ${CONNECTIONS} connections`, name, times, bounds),
+        ...{ ours: formatRate(median(times.ours)), theirs: formatRate(median(times.peer)) },
+      }
+      yield fasterThan(`${what}, CPU of the server`, name, timesOf('cpu'), {})
+    }
   } finally {
-    for (const connection of clients.flat()) connection.close()
-    for (const server of servers) await server.stop()
+    for (const load of loads) await load.close?.()
   }
 }
+
+interface Peer {
+  readonly side: 'official' | 'floor'
+  readonly name: string
+  readonly bounds: Bounds
+}
+
+const express = (bounds: Bounds): Peer => ({ side: 'official', name: EXPRESS, bounds })
+const bare: Peer = { side: 'floor', name: BARE, bounds: { goal: 0.7 } }
 
 export const httpCases: readonly Case[] = [
   {
     name: 'server: SendMessage over HTTP',
-    run: (build) => requests(build, 'SendMessage over HTTP', send, { gate: 2, goal: 3 }),
+    run: (build) => requests(build, sendQuestion, [express({ gate: 2, goal: 3 }), bare]),
   },
-  { name: 'server: GetTask over HTTP', run: (build) => requests(build, 'GetTask over HTTP', get, {}) },
-  { name: 'server: card over HTTP', run: (build) => requests(build, 'the card over HTTP', card, {}) },
+  {
+    name: 'server: GetTask over HTTP',
+    run: (build) => requests(build, getQuestion, [express({}), bare]),
+  },
+  { name: 'server: card over HTTP', run: (build) => requests(build, cardQuestion, [express({})]) },
 ]

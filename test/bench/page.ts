@@ -12,7 +12,7 @@ import type { Library } from './build.js'
 import { compare, type Variant } from './harness.js'
 import { officialTask } from './peers/official.js'
 import { fasterThan, type Row } from './report.js'
-import { expectEqual, OFFICIAL, shuffled, textOf, type Case } from './workload.js'
+import { expectEqual, OFFICIAL, shuffled, textOf, type Case, type Work } from './workload.js'
 
 const SIZE = 100_000
 const PAGE = 50
@@ -105,7 +105,7 @@ interface Selection {
   readonly theirOps: number
 }
 
-const SELECTIONS: readonly Selection[] = [
+const SELECTIONS = [
   { name: 'unfiltered', ours: {}, theirs: {}, theirOps: 1 },
   {
     ...{ name: 'one context of 50', theirOps: 20 },
@@ -114,6 +114,26 @@ const SELECTIONS: readonly Selection[] = [
   {
     ...{ name: 'one state, a quarter', theirOps: 2 },
     ...{ ours: { state: 'working' }, theirs: { status: TaskState.TASK_STATE_WORKING } },
+  },
+] as const satisfies readonly Selection[]
+
+const [, ONE_CONTEXT] = SELECTIONS
+
+/** The next page of one context, again and again. */
+export function nextPageOurs({ library }: { library: Library }): Variant {
+  return ourPages(fillOurs(library), ONE_CONTEXT.ours, 500, true)
+}
+
+export async function nextPageOfficial(): Promise<Variant> {
+  const context = new ServerCallContext()
+  const official = { store: await fillOfficial(context), context }
+  return officialPages(official, ONE_CONTEXT.theirs, ONE_CONTEXT.theirOps, true)
+}
+
+export const pageWorks: readonly Work[] = [
+  {
+    ...{ name: 'next page of one context, out of 100,000', warmUpOps: 10_000 },
+    open: (build) => Promise.resolve(nextPageOurs(build)),
   },
 ]
 
@@ -134,7 +154,6 @@ async function* pages({ library }: { library: Library }): AsyncIterable<Row> {
     return fasterThan(`${work} of 50 out of 100,000, ${selection.name}`, OFFICIAL, times, BOUNDS)
   }
   const [all] = SELECTIONS
-  if (all === undefined) return
   manager.pageTasks({ pageSize: 1 }) // builds the index
   yield await rowOf('page never read before', all, 100, 1)
   for (const selection of SELECTIONS) yield await rowOf('first page', selection, 500, 5_000)

@@ -81,24 +81,31 @@ function formatBound({ value, unit, good }: Row, bound: number | undefined): str
   return `${good === 'at least' ? '≥' : '≤'} ${text} ${isMet ? 'met' : 'MISSED'}`
 }
 
-/** The columns of the table, and how wide they are at least: rows are shown before the widest one is known. */
-const COLUMNS = [
+/** A table in Markdown, line by line. */
+export interface Table {
+  /** The first two lines. */
+  readonly head: string
+  readonly lineOf: (cells: readonly string[]) => string
+}
+
+/** Of columns that are so wide at least: rows are shown before the widest one is known. */
+export function tableOf(columns: readonly (readonly [heading: string, width: number])[]): Table {
+  const lineOf = (cells: readonly string[]): string =>
+    `| ${columns.map(([, width], index) => (cells[index] ?? '').padEnd(width)).join(' | ')} |`
+  const head = [columns.map(([heading]) => heading), columns.map(([, width]) => '-'.repeat(width))]
+  return { head: head.map(lineOf).join('\n'), lineOf }
+}
+
+const TABLE = tableOf([
   ...[['work', 60] as const, ['peer', 28] as const, ['ours', 20] as const, ["peer's", 12] as const],
   ...[['measured', 9] as const, ['gate', 16] as const, ['goal', 16] as const],
-]
+])
 
-/** The first two lines of the table in Markdown. */
-export const HEAD = [COLUMNS.map(([heading]) => heading), COLUMNS.map(([, width]) => '-'.repeat(width))]
-  .map(lineOf)
-  .join('\n')
+export const HEAD = TABLE.head
 
 export function toLine(row: Row): string {
-  return lineOf([
+  return TABLE.lineOf([
     ...[row.work, row.peer, row.ours, row.theirs, formatValue(row.value, row.unit)],
     ...[formatBound(row, row.gate), formatBound(row, row.goal)],
   ])
-}
-
-function lineOf(cells: readonly string[]): string {
-  return `| ${COLUMNS.map(([, width], index) => (cells[index] ?? '').padEnd(width)).join(' | ')} |`
 }

@@ -1,11 +1,13 @@
 /**
  * `npm run bench` measures every row, `npm run bench -- create 100,000` those whose names have all these words. `--json FILE`
- * writes the rows to a file too. Each row is shown, and written, as soon as it is measured.
+ * writes the rows to a file too. Each row is shown, and written, as soon as it is measured. `--against REF` compares the
+ * working tree with a commit instead, for 20 seconds a row, or as many as `--seconds` says.
  */
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { against, type Difference } from './against.js'
 import { boundCases } from './bounds.js'
-import { build, type Build } from './build.js'
+import { build, buildCommit, endTidily, type Build } from './build.js'
 import { createCases } from './create.js'
 import { feedCases } from './feed.js'
 import { fullHouseCases } from './full-house.js'
@@ -25,7 +27,10 @@ import { streamCases } from './stream.js'
 import { weightCases } from './weight.js'
 import type { Case } from './workload.js'
 
-const { values, positionals } = parseArgs({ allowPositionals: true, options: { json: { type: 'string' } } })
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { json: { type: 'string' }, against: { type: 'string' }, seconds: { type: 'string' } },
+})
 const words = positionals.map((word) => word.toLowerCase())
 const all: readonly Case[] = [
   ...[...createCases, ...readCases, ...pageCases, ...streamCases, ...weightCases],
@@ -33,32 +38,42 @@ const all: readonly Case[] = [
   ...[...durableCases, ...leaseCases, ...feedCases, ...functionCases, ...idleFunctionCases],
   ...inspectorCases,
 ]
-const chosen = all.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)))
+const isChosen = (name: string): boolean => words.every((word) => name.toLowerCase().includes(word))
 
-const rows: Row[] = []
+const rows: (Row | Difference)[] = []
 
-function show(row: Row): void {
+function keep(row: Row | Difference): void {
   rows.push(row)
-  console.log(toLine(row))
   if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(rows, undefined, 2)}\n`)
 }
 
 async function measureCase({ name, run }: Case, built: Build): Promise<void> {
   try {
     const measured = run(built)
-    for await (const row of 'then' in measured ? await measured : measured) show(row)
+    for await (const row of 'then' in measured ? await measured : measured) {
+      console.log(toLine(row))
+      keep(row)
+    }
   } catch (error) {
     leaveOut(name, error)
   }
   globalThis.gc?.()
 }
 
-const built = await build()
-console.log(HEAD)
-for (const each of chosen) {
-  await measureCase(each, built).catch((error: unknown) => {
-    // The rows that follow are measured all the same.
-    process.exitCode = 1
-    console.error(`Failed: ${each.name}`, error)
-  })
+async function measureAll(built: Build): Promise<void> {
+  console.log(HEAD)
+  for (const each of all.filter(({ name }) => isChosen(name))) {
+    await measureCase(each, built).catch((error: unknown) => {
+      // The rows that follow are measured all the same.
+      process.exitCode = 1
+      console.error(`Failed: ${each.name}`, error)
+    })
+  }
+}
+
+endTidily()
+if (values.against === undefined) await measureAll(await build())
+else {
+  const seconds = Number(values.seconds ?? 20)
+  await against(await build(), await buildCommit(values.against), { isChosen, seconds }, keep)
 }

@@ -12,12 +12,21 @@ import { JsonRpcTransportHandler, ServerCallContext } from '@a2a-js/sdk/server'
 import type * as Server from 'a2a-tasks/server'
 import type { RequestHandler, Run } from 'a2a-tasks/server'
 import type { Build } from './build.js'
+import { loadDurable } from './durable-stores.js'
 import { compare, type Variant } from './harness.js'
 import { chunkOf } from './peers/official.js'
-import { answerWith, executorOf, officialHandler, type Work } from './peers/official-server.js'
+import { answerWith, executorOf, officialHandler, type Work as Executed } from './peers/official-server.js'
 import { fasterThan, type Row } from './report.js'
 import { getBody, REPLY, requireCompleted, sendBody, type RpcAnswer, type RpcBody } from './requests.js'
-import { expectEqual, OFFICIAL, shuffled, YIELD_EVERY, yieldToLoop, type Case } from './workload.js'
+import {
+  expectEqual,
+  OFFICIAL,
+  shuffled,
+  YIELD_EVERY,
+  yieldToLoop,
+  type Case,
+  type Work,
+} from './workload.js'
 
 /** Answers one body, with JSON or a stream of it. */
 type Dispatch = (body: RpcBody) => Promise<unknown>
@@ -30,38 +39,50 @@ async function loadServer({ url }: Build): Promise<typeof Server> {
   return (await import(new URL('server/index.js', url).href)) as typeof Server
 }
 
-function oursWith(handler: RequestHandler): Dispatch {
+function oursWith(handler: Pick<RequestHandler, 'dispatch'>): Dispatch {
   return (body) => handler.dispatch(body, { version: VERSION })
 }
 
-function officialWith(work: (text: string) => Work): Dispatch {
+/** How a body gets into a handler. */
+type Way = (handler: RequestHandler) => Dispatch
+
+/** As a web server does: with a `Request`, a `Response`, and the text of their bodies. */
+function byFetch(handler: Pick<RequestHandler, 'fetch'>): Dispatch {
+  const headers = { 'content-type': 'application/json', 'a2a-version': VERSION }
+  return async (body) => {
+    const request = new Request(CARD.url, { method: 'POST', headers, body: JSON.stringify(body) })
+    return (await handler.fetch(request)).json()
+  }
+}
+
+function officialWith(work: (text: string) => Executed): Dispatch {
   const transport = new JsonRpcTransportHandler(officialHandler(executorOf(work)))
   return (body) => transport.handle(body, new ServerCallContext({ requestedVersion: VERSION }))
 }
 
 const SENDS = 2_000
 
-function sending(make: () => Dispatch): Variant {
-  let dispatch = make()
+function sending(make: () => Dispatch | Promise<Dispatch>, ops = SENDS): Variant {
+  let dispatch: Dispatch | undefined
   let bodies: RpcBody[] = []
   return {
-    ops: SENDS,
-    before: () => {
-      dispatch = make()
-      bodies = Array.from({ length: SENDS }, (_, index) => sendBody(index))
+    ops,
+    before: async () => {
+      dispatch = await make()
+      bodies = Array.from({ length: ops }, (_, index) => sendBody(index))
     },
     run: async () => {
       // Both answer with what JSON-RPC says.
-      for (const body of bodies) requireCompleted(((await dispatch(body)) as RpcAnswer).result?.task)
+      for (const body of bodies) requireCompleted(((await dispatch?.(body)) as RpcAnswer).result?.task)
     },
   }
 }
 
-async function send(build: Build): Promise<Row[]> {
+export async function sendOurs(build: Build, way: Way = oursWith): Promise<Variant> {
   const { createRequestHandler } = await loadServer(build)
   const { TaskManager } = build.library
-  const ours = sending(() =>
-    oursWith(
+  return sending(() =>
+    way(
       createRequestHandler({
         card: CARD,
         execute: () => REPLY,
@@ -70,8 +91,37 @@ async function send(build: Build): Promise<Row[]> {
       }),
     ),
   )
-  const peer = sending(() => officialWith(() => answerWith(REPLY)))
-  const times = await compare(ours, peer, { rounds: 15, warmUpOps: 3 * SENDS })
+}
+
+export function sendOfficial(): Variant {
+  return sending(() => officialWith(() => answerWith(REPLY)))
+}
+
+const DURABLE_SENDS = 500
+
+/** Over `memoryStore`: each task is stored before its code runs, and at each change. */
+export async function sendDurable(build: Build): Promise<Variant> {
+  const { createRequestHandler } = await loadServer(build)
+  const { DurableTaskManager, memoryStore } = await loadDurable(build)
+  let close = (): Promise<void> => Promise.resolve()
+  const variant = sending(async () => {
+    await close()
+    const tasks = new DurableTaskManager({ store: memoryStore() })
+    const handler = createRequestHandler({
+      ...{ card: CARD, execute: () => REPLY, tasks, anonymous: 'shared' as const },
+    })
+    close = async () => {
+      await handler.close({ graceMs: 0 })
+      await tasks.destroy()
+    }
+    return oursWith(handler)
+  }, DURABLE_SENDS)
+  return { ...variant, close: () => close() }
+}
+
+async function send(build: Build): Promise<Row[]> {
+  const plan = { rounds: 15, warmUpOps: 3 * SENDS }
+  const times = await compare(await sendOurs(build), sendOfficial(), plan)
   return [fasterThan('SendMessage to completion, in process', OFFICIAL, times, { gate: 4, goal: 8 })]
 }
 
@@ -98,11 +148,18 @@ async function getting(dispatch: Dispatch): Promise<Variant> {
   }
 }
 
-async function get(build: Build): Promise<Row[]> {
+export async function getOurs(build: Build, way: Way = oursWith): Promise<Variant> {
   const { createRequestHandler } = await loadServer(build)
-  const ours = await getting(oursWith(createRequestHandler({ card: CARD, execute: () => REPLY })))
-  const peer = await getting(officialWith(() => answerWith(REPLY)))
-  const times = await compare(ours, peer, { rounds: 15, warmUpOps: 2 * GETS })
+  return getting(way(createRequestHandler({ card: CARD, execute: () => REPLY })))
+}
+
+export function getOfficial(): Promise<Variant> {
+  return getting(officialWith(() => answerWith(REPLY)))
+}
+
+async function get(build: Build): Promise<Row[]> {
+  const plan = { rounds: 15, warmUpOps: 2 * GETS }
+  const times = await compare(await getOurs(build), await getOfficial(), plan)
   return [fasterThan('GetTask out of 1,000, in process', OFFICIAL, times, { gate: 3, goal: 6 })]
 }
 
@@ -120,7 +177,7 @@ async function oursInChunks(run: Run): Promise<void> {
   }
 }
 
-const officialInChunks: Work = async (publish, taskId) => {
+const officialInChunks: Executed = async (publish, taskId) => {
   for (let index = 0; index < CHUNKS; index++) {
     if (index > 0 && index % YIELD_EVERY === 0) await yieldToLoop()
     publish(chunkOf(taskId, 'answer', chunkText(index)))
@@ -152,15 +209,31 @@ function reading(runs: number, make: () => Dispatch): Variant {
   }
 }
 
-async function stream(build: Build): Promise<Row[]> {
+async function streamOurs(build: Build, runs: number): Promise<Variant> {
   const { createRequestHandler } = await loadServer(build)
-  const ours = reading(OUR_RUNS, () => oursWith(createRequestHandler({ card: CARD, execute: oursInChunks })))
+  return reading(runs, () => oursWith(createRequestHandler({ card: CARD, execute: oursInChunks })))
+}
+
+async function stream(build: Build): Promise<Row[]> {
+  const ours = await streamOurs(build, OUR_RUNS)
   const peer = reading(1, () => officialWith(() => officialInChunks))
   const times = await compare(ours, peer, { rounds: 3, warmUpOps: CHUNKS })
   return [
     fasterThan('SendStreamingMessage, 2,000 chunks, a chunk', OFFICIAL, times, { gate: 500, goal: 1_000 }),
   ]
 }
+
+const WARM_SENDS = { warmUpOps: 3 * SENDS }
+const WARM_GETS = { warmUpOps: 2 * GETS }
+
+export const serverWorks: readonly Work[] = [
+  { name: 'SendMessage in process', open: (build) => sendOurs(build), ...WARM_SENDS },
+  { name: 'SendMessage by fetch', open: (build) => sendOurs(build, byFetch), ...WARM_SENDS },
+  { name: 'GetTask in process', open: (build) => getOurs(build), ...WARM_GETS },
+  { name: 'GetTask by fetch', open: (build) => getOurs(build, byFetch), ...WARM_GETS },
+  { name: 'SendStreamingMessage, a chunk of 2,000', open: (build) => streamOurs(build, 5) },
+  { name: 'SendMessage over memoryStore', open: sendDurable },
+]
 
 export const serverCases: readonly Case[] = [
   { name: 'server: SendMessage in process', run: send },

@@ -10,7 +10,15 @@ import type { Library } from './build.js'
 import { compare, growthExponent, measure, median, type Variant } from './harness.js'
 import { chunkOf, statusOf, streamOfficial } from './peers/official.js'
 import { fasterThan, formatNs, type Bounds, type Row } from './report.js'
-import { expectEqual, OFFICIAL, YIELD_EVERY, yieldToLoop, type Case } from './workload.js'
+import {
+  expectEqual,
+  OFFICIAL,
+  textLength,
+  YIELD_EVERY,
+  yieldToLoop,
+  type Case,
+  type Work,
+} from './workload.js'
 
 const COUNT = 2_000
 /** The peer's events, beside those in question: the task, and its completion. Ours has a snapshot for the first. */
@@ -20,6 +28,8 @@ const OUR_RUNS = 10
 
 const chunkText = (index: number): string => `chunk ${index} of the answer `
 const statusText = (index: number): string => `Reading page ${index}`
+
+const TEXT_LENGTH = Array.from({ length: COUNT }, (_, index) => chunkText(index)).join('').length
 
 /** What happens to our task `COUNT` times. */
 type Step = (manager: TaskManager, id: string, index: number) => void
@@ -74,7 +84,26 @@ function oursVariant(
   }
 }
 
-const officialAppend: Variant = {
+export function appending({ library }: { library: Library }): Variant {
+  return oursVariant(library, appendOurs, (manager, id) => {
+    const [artifact] = manager.peekTask(id)?.artifacts ?? []
+    expectEqual(textLength(artifact), TEXT_LENGTH, 'UTF-16 units that we hold')
+  })
+}
+
+function reporting({ library }: { library: Library }): Variant {
+  return oursVariant(library, reportOurs, (manager, id) => {
+    expectEqual(manager.peekTask(id)?.generation ?? 0, COUNT + 3, 'our generation')
+  })
+}
+
+function adding({ library }: { library: Library }): Variant {
+  return oursVariant(library, addOurs, (manager, id) => {
+    expectEqual(manager.peekTask(id)?.messages.length ?? 0, COUNT, 'messages that we hold')
+  })
+}
+
+export const officialAppend: Variant = {
   ops: COUNT,
   run: async () => {
     const { task, received } = await streamOfficial(COUNT, (id, index) =>
@@ -96,24 +125,15 @@ const officialStatus: Variant = {
   },
 }
 
-async function append({ library }: { library: Library }): Promise<Row[]> {
-  const ours = oursVariant(library, appendOurs, (manager, id) => {
-    const [artifact] = manager.peekTask(id)?.artifacts ?? []
-    expectEqual(artifact?.parts?.length ?? 0, COUNT, 'chunks that we hold')
-  })
-  const times = await compare(ours, officialAppend, { rounds: 3, warmUpOps: COUNT })
+async function append(build: { library: Library }): Promise<Row[]> {
+  const times = await compare(appending(build), officialAppend, { rounds: 3, warmUpOps: COUNT })
   const bounds = { gate: 300, goal: 1_000 }
   return [fasterThan('append 2,000 chunks, subscribed', OFFICIAL, times, bounds)]
 }
 
 /** Every message of a status goes into the official task's history: as ours is a status message, or kept as well. */
-async function messages({ library }: { library: Library }): Promise<Row[]> {
-  const report = oursVariant(library, reportOurs, (manager, id) => {
-    expectEqual(manager.peekTask(id)?.generation ?? 0, COUNT + 3, 'our generation')
-  })
-  const add = oursVariant(library, addOurs, (manager, id) => {
-    expectEqual(manager.peekTask(id)?.messages.length ?? 0, COUNT, 'messages that we hold')
-  })
+async function messages(build: { library: Library }): Promise<Row[]> {
+  const [report, add] = [reporting(build), adding(build)]
   const plan = { rounds: 3, warmUpOps: COUNT }
   const [ofReport = [], ofAdd = [], peer = []] = await measure([report, add, officialStatus], plan)
   const bounds: Bounds = { gate: 300, goal: 2_000 }
@@ -154,6 +174,12 @@ async function appendGrowth({ library }: { library: Library }): Promise<Row[]> {
     },
   ]
 }
+
+export const streamWorks: readonly Work[] = [
+  { name: 'a chunk of 2,000, subscribed', open: (build) => Promise.resolve(appending(build)) },
+  { name: 'a status message of 2,000 (updateTask)', open: (build) => Promise.resolve(reporting(build)) },
+  { name: 'a message of 2,000 (addMessage)', open: (build) => Promise.resolve(adding(build)) },
+]
 
 export const streamCases: readonly Case[] = [
   { name: 'append 2,000 chunks', run: append },

@@ -2,6 +2,7 @@
  * Workloads of the benchmarks.
  */
 import type { Build } from './build.js'
+import type { Variant } from './harness.js'
 import type { Row } from './report.js'
 
 export interface Case {
@@ -11,9 +12,20 @@ export interface Case {
   readonly run: (build: Build) => Promise<readonly Row[]> | AsyncIterable<Row>
 }
 
+/** What `--against` has two builds do in turn: a variant of each, of nothing but the build. */
+export interface Work {
+  readonly name: string
+  readonly open: (build: Build) => Promise<Variant>
+  /** It waits for a disk or a server, so the time that passes counts beside the CPU time. */
+  readonly waits?: boolean
+  readonly warmUpOps?: number
+}
+
 export const SEED = 'TaskManager module'
 export const OFFICIAL = 'official SDK'
 export const EXPRESS = 'official SDK, Express'
+export const RAW = 'raw driver'
+export const BARE = 'bare node:http'
 
 /** 200 bytes of JSON. */
 export const INPUT = { url: 'https://example.com/papers/42', text: 'x'.repeat(139), lines: 120 }
@@ -50,6 +62,15 @@ export const YIELD_EVERY = 50
 
 export function yieldToLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
+}
+
+/** In UTF-16 units. Texts that follow each other are one part, and were many in older builds. */
+export function textLength(
+  artifact: { parts?: readonly { text?: unknown }[] | undefined } | undefined,
+): number {
+  let length = 0
+  for (const { text } of artifact?.parts ?? []) length += typeof text === 'string' ? text.length : 0
+  return length
 }
 
 export function expectEqual(actual: number, expected: number, what: string): void {
