@@ -29,6 +29,7 @@ import type { BindingSettings } from '../options.js'
 import { perform, type Encode, type Received } from '../operations/perform.js'
 import { noRoute, paramsOf } from './rest.js'
 import { normalPath, Routes, type RouteMatch } from './routes.js'
+import { LatestEvent } from '../streams/latest-event.js'
 import { eventHead, formatFrame, SseHeartbeat, SSE_HEADERS, type Frame } from '../streams/sse.js'
 import { hintForPath } from '../unserved.js'
 import { readIdempotencyKey } from '../idempotency.js'
@@ -59,6 +60,7 @@ export class HttpBinding<P extends Principal> {
   readonly #bodies: BodyReader
   readonly #heartbeat: SseHeartbeat
   readonly #texts: LargeTexts
+  readonly #latest = new LatestEvent()
   readonly #encode: Encode
   readonly #challenge: string
   /** The dialects of the card, for requests that name no version. */
@@ -76,7 +78,9 @@ export class HttpBinding<P extends Principal> {
     this.#heartbeat = new SseHeartbeat(clock, heartbeatMs)
     // The other half is for what sockets have not taken.
     this.#texts = new LargeTexts(limits.maxPendingBytes / 2, isInMemory)
-    this.#encode = (codec, view, answer) => this.#texts.encode(codec, view, answer)
+    const isShort = (json: JsonValue): boolean => !this.#texts.isLarge(json)
+    this.#encode = (codec, given, answer) =>
+      this.#latest.encode(codec, given, answer, (view) => this.#texts.encode(codec, view, answer), isShort)
     this.#challenge = challengeOf(card)
     this.#probes = new Map(dialects.flatMap(({ probes = [] }) => [...probes]))
     this.#inCards = nonEmpty(dialects.filter(({ isInCards }) => isInCards)) ?? dialects
@@ -381,6 +385,8 @@ export class HttpBinding<P extends Principal> {
 
   readonly #textOf = (frame: Frame): string | Promise<LargeText> => {
     const { json, event, id } = frame
+    const shared = this.#latest.textOf(json)
+    if (shared !== undefined) return `${eventHead(event, id)}data: ${shared}\n\n`
     if (!this.#texts.isLarge(json)) return formatFrame(frame)
     return this.#texts.of(json, `${eventHead(event, id)}data: `, '\n\n')
   }

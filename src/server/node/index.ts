@@ -115,8 +115,9 @@ async function answer(
   const { status, headers, body } = await respond(request)
   if (!req.complete) refuseRest(req, res)
   if (typeof body === 'string' || body === null) {
-    if (body !== null) res.setHeader('content-length', Buffer.byteLength(body))
-    endWith(res.writeHead(status, headers), body ?? undefined, respond.output)
+    // Node merges headers that are set one by one more slowly.
+    const head = body === null ? headers : { ...headers, 'content-length': String(Buffer.byteLength(body)) }
+    endWith(res.writeHead(status, head), body ?? undefined, respond.output)
     return
   }
   res.writeHead(status, headers)
@@ -124,7 +125,6 @@ async function answer(
     await sendText(res, body, respond.output)
     return
   }
-  res.flushHeaders()
   await sendEvents(res, body, respond.output)
 }
 
