@@ -128,6 +128,9 @@ async function answer(
   await sendEvents(res, body, respond.output)
 }
 
+/** The latest URL that was found right: most requests of an agent go to the same one. */
+let latestUrl: string | undefined
+
 /** `undefined` for a malformed host: a path within it would bypass checks of the path. HTTP/2 has it in `:authority`. */
 function urlOf({ socket, headers, url = '/' }: IncomingMessage): string | undefined {
   const host = headers[':authority'] || headers.host || 'localhost'
@@ -136,7 +139,9 @@ function urlOf({ socket, headers, url = '/' }: IncomingMessage): string | undefi
   const path = url.replace(/^https?:\/\/[^/?#]*/i, '')
   // Concatenated, not resolved: `//host` in a request line is a path.
   const text = `${'encrypted' in socket ? 'https' : 'http'}://${host}${path.startsWith('/') ? path : `/${path}`}`
-  return parseUrl(text) === undefined ? undefined : text
+  if (text !== latestUrl && parseUrl(text) === undefined) return undefined
+  latestUrl = text
+  return text
 }
 
 function toHttpRequest(
