@@ -39,6 +39,8 @@ export function isSpoken(dialects: Dialects, version: string | null): boolean {
 }
 
 function find(dialects: Dialects, version: string): Dialect | undefined {
+  const exact = dialects.find((each) => each.version === version)
+  if (exact !== undefined) return exact
   const [, majorMinor = version] = /^(\d+\.\d+)(?:\.\d+)?$/.exec(version) ?? []
   return dialects.find((each) => each.version === majorMinor)
 }

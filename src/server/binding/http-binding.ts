@@ -5,6 +5,7 @@
  */
 import { A2AError } from '../../core/errors.js'
 import type { JsonValue } from '../../core/json-types.js'
+import type { MaybePromise } from '../../core/managers.js'
 import { retryAfterSeconds, WIRE_ERRORS } from '../../wire/errors.js'
 import type { Dialect, Operation, Probe } from '../../wire/dialect.js'
 import { bodyStatusOf, BodyReader } from './body.js'
@@ -26,9 +27,11 @@ import {
 } from '../negotiation.js'
 import type { Operations } from '../operations/operations.js'
 import type { BindingSettings } from '../options.js'
+import { isPromise } from '../tasks.js'
 import { perform, type Encode, type Received } from '../operations/perform.js'
 import { noRoute, paramsOf } from './rest.js'
 import { normalPath, Routes, type RouteMatch } from './routes.js'
+import { LatestEvent } from '../streams/latest-event.js'
 import { eventHead, formatFrame, SseHeartbeat, SSE_HEADERS, type Frame } from '../streams/sse.js'
 import { hintForPath } from '../unserved.js'
 import { readIdempotencyKey } from '../idempotency.js'
@@ -46,6 +49,13 @@ const OLD_CARD_PATH = '/.well-known/agent.json'
 const JSON_TYPE = 'application/json'
 const A2A_TYPE = 'application/a2a+json'
 
+/** The parts of a request's URL. */
+interface Target {
+  readonly url: string
+  readonly pathname: string
+  readonly query: URLSearchParams
+}
+
 /** What a caller knows of its connection. */
 interface Connection {
   request: HttpRequest | undefined
@@ -59,11 +69,14 @@ export class HttpBinding<P extends Principal> {
   readonly #bodies: BodyReader
   readonly #heartbeat: SseHeartbeat
   readonly #texts: LargeTexts
+  readonly #latest = new LatestEvent()
   readonly #encode: Encode
   readonly #challenge: string
   /** The dialects of the card, for requests that name no version. */
   readonly #inCards: Dialects
   readonly #probes: ReadonlyMap<string, Probe>
+  /** That of the latest request: most go to the same URL. */
+  #target: Target | undefined
   #isClosing = false
 
   constructor(settings: BindingSettings<P>, operations: Operations<P>, isInMemory: IsInMemory) {
@@ -76,7 +89,9 @@ export class HttpBinding<P extends Principal> {
     this.#heartbeat = new SseHeartbeat(clock, heartbeatMs)
     // The other half is for what sockets have not taken.
     this.#texts = new LargeTexts(limits.maxPendingBytes / 2, isInMemory)
-    this.#encode = (codec, view, answer) => this.#texts.encode(codec, view, answer)
+    const isShort = (json: JsonValue): boolean => !this.#texts.isLarge(json)
+    this.#encode = (codec, given, answer) =>
+      this.#latest.encode(codec, given, answer, (view) => this.#texts.encode(codec, view, answer), isShort)
     this.#challenge = challengeOf(card)
     this.#probes = new Map(dialects.flatMap(({ probes = [] }) => [...probes]))
     this.#inCards = nonEmpty(dialects.filter(({ isInCards }) => isInCards)) ?? dialects
@@ -94,9 +109,8 @@ export class HttpBinding<P extends Principal> {
     try {
       // A message may have had tasks removed.
       if (request.method === 'POST') this.#texts.trim()
-      const { pathname: given, searchParams } = new URL(request.url)
-      const pathname = normalPath(given)
-      const version = versionOf(request, searchParams)
+      const { pathname, query } = this.#targetOf(request)
+      const version = versionOf(request, query)
       if (pathname.endsWith(CARD_PATH)) return await this.#respondCard(request, version, this.#inCards)
       if (pathname.endsWith(OLD_CARD_PATH)) {
         return await this.#respondCard(request, version, this.#settings.dialects)
@@ -111,16 +125,23 @@ export class HttpBinding<P extends Principal> {
       if ('status' in candidates)
         return mayBeRpc(request, matches) ? await this.#respondRpc(request, version, candidates) : candidates
       dialect = candidates[0].dialect
-      const principal = await this.#admit(request)
+      const admitted = this.#admit(request)
+      const principal = isPromise(admitted) ? await admitted : admitted
       const match = candidates.length === 1 ? candidates[0] : await this.#choose(candidates, principal)
       dialect = match.dialect
-      return await this.#respondRest(request, searchParams, match, principal)
+      return await this.#respondRest(request, query, match, principal)
     } catch (thrown) {
       const error = toA2AError(thrown, `${request.method} request`, this.#settings.onError)
       request.trail?.record({ error })
       const { status, body } = dialect.encodeHttpError(error, bodyStatusOf(error))
       return this.#json(body, status, this.#headers(mediaTypeFor(request, dialect), request, dialect, error))
     }
+  }
+
+  #targetOf({ url }: HttpRequest): Target {
+    if (this.#target?.url === url) return this.#target
+    const { pathname, searchParams } = new URL(url)
+    return (this.#target = { url, pathname: normalPath(pathname), query: searchParams })
   }
 
   /** The routes of the requested version; a response if none matches. */
@@ -204,7 +225,8 @@ export class HttpBinding<P extends Principal> {
     const connection: Connection = { request }
     if (elsewhere === undefined) request.trail?.record({ binding: 'JSONRPC' })
     try {
-      const principal = await this.#admit(request)
+      const admitted = this.#admit(request)
+      const principal = isPromise(admitted) ? await admitted : admitted
       const body = { value: await this.#bodies.readJson(request, [JSON_TYPE]) }
       if (elsewhere !== undefined && !isRpcBody(body.value)) return elsewhere
       if (body.value === undefined) throw noBody()
@@ -229,7 +251,8 @@ export class HttpBinding<P extends Principal> {
       if (answer.type === 'stream') return this.#events(answer.frames, headers)
       const { json, error } = answer
       const status = error === undefined ? 200 : rpcStatusOf(error, answer.dialect)
-      return await this.#answer(json, status, headers)
+      const response = this.#answer(json, status, headers)
+      return isPromise(response) ? await response : response
     } catch (thrown) {
       // The request was not read, so its id is unknown.
       const error = toA2AError(thrown, 'authenticate', onError)
@@ -275,7 +298,7 @@ export class HttpBinding<P extends Principal> {
     }
     // Responses differ by principal and change over time.
     headers['cache-control'] = 'private, no-cache'
-    return await this.#answer(performed.json ?? {}, 200, headers)
+    return this.#answer(performed.json ?? {}, 200, headers)
   }
 
   /** Not part of the method that waits for the operation, which would keep the parameters. */
@@ -302,15 +325,18 @@ export class HttpBinding<P extends Principal> {
   }
 
   /** The client, if it may send a request now. */
-  async #admit(request: HttpRequest): Promise<P | undefined> {
-    const principal = await this.#authenticate(request)
-    requireRate(this.#settings.rateLimiter, principal)
-    return principal
+  #admit(request: HttpRequest): MaybePromise<P | undefined> {
+    const { authenticate, rateLimiter } = this.#settings
+    const admit = (principal: P | undefined): P | undefined => {
+      requireRate(rateLimiter, principal)
+      return principal
+    }
+    if (authenticate === undefined && request.principal === undefined) return admit(undefined)
+    return this.#authenticate(request).then(admit)
   }
 
   async #authenticate(request: HttpRequest): Promise<P | undefined> {
     const { authenticate } = this.#settings
-    if (authenticate === undefined && request.principal === undefined) return undefined
     try {
       // `fetch` and `toNodeListener` take the type of this handler's principals.
       const known = (await request.principal?.()) as P | null | undefined
@@ -370,17 +396,19 @@ export class HttpBinding<P extends Principal> {
     return { status, headers, body: JSON.stringify(json) }
   }
 
-  async #answer(
+  #answer(
     json: JsonValue,
     status: number,
     headers: Readonly<Record<string, string>>,
-  ): Promise<HttpAnswer> {
+  ): MaybePromise<HttpAnswer> {
     if (!this.#texts.isLarge(json)) return this.#json(json, status, headers)
-    return { status, headers, body: await this.#texts.of(json) }
+    return this.#texts.of(json).then((body) => ({ status, headers, body }))
   }
 
   readonly #textOf = (frame: Frame): string | Promise<LargeText> => {
     const { json, event, id } = frame
+    const shared = this.#latest.textOf(json)
+    if (shared !== undefined) return `${eventHead(event, id)}data: ${shared}\n\n`
     if (!this.#texts.isLarge(json)) return formatFrame(frame)
     return this.#texts.of(json, `${eventHead(event, id)}data: `, '\n\n')
   }

@@ -106,22 +106,17 @@ export class LargeTexts {
    * and then frozen.
    */
   encode(encoder: Encoder, view: unknown, answer: unknown): JsonValue {
-    const json = this.#encode(encoder, view)
-    if (typeof json === 'object' && json !== null && this.isLarge(json))
-      this.#shown.set(json, shownIn(answer))
-    return json
-  }
-
-  #encode(encoder: Encoder, view: unknown): JsonValue {
     const { task } = toView(view)
-    if (task === undefined) return encoder.encode(view)
-    const known = this.#encoded.get(task)?.find((each) => each.encoder === encoder && isSame(each.view, view))
-    const json = known?.json.deref() ?? encoder.encode(view)
-    if (known?.json.deref() !== undefined || typeof json !== 'object' || json === null) return json
-    if (this.isLarge(json)) {
+    const known =
+      task && this.#encoded.get(task)?.find((each) => each.encoder === encoder && isSame(each.view, view))
+    const made = known?.json.deref()
+    const json = made ?? encoder.encode(view)
+    if (typeof json !== 'object' || json === null || !this.isLarge(json)) return json
+    if (task !== undefined && made === undefined) {
       Object.freeze(json)
       this.#remember(task, encoder, toView(view), json)
     }
+    this.#shown.set(json, shownIn(answer))
     return json
   }
 

@@ -115,8 +115,9 @@ async function answer(
   const { status, headers, body } = await respond(request)
   if (!req.complete) refuseRest(req, res)
   if (typeof body === 'string' || body === null) {
-    if (body !== null) res.setHeader('content-length', Buffer.byteLength(body))
-    endWith(res.writeHead(status, headers), body ?? undefined, respond.output)
+    // Node merges headers that are set one by one more slowly.
+    const head = body === null ? headers : { ...headers, 'content-length': String(Buffer.byteLength(body)) }
+    endWith(res.writeHead(status, head), body ?? undefined, respond.output)
     return
   }
   res.writeHead(status, headers)
@@ -124,9 +125,11 @@ async function answer(
     await sendText(res, body, respond.output)
     return
   }
-  res.flushHeaders()
   await sendEvents(res, body, respond.output)
 }
+
+/** The latest URL that was found right: most requests of an agent go to the same one. */
+let latestUrl: string | undefined
 
 /** `undefined` for a malformed host: a path within it would bypass checks of the path. HTTP/2 has it in `:authority`. */
 function urlOf({ socket, headers, url = '/' }: IncomingMessage): string | undefined {
@@ -136,7 +139,9 @@ function urlOf({ socket, headers, url = '/' }: IncomingMessage): string | undefi
   const path = url.replace(/^https?:\/\/[^/?#]*/i, '')
   // Concatenated, not resolved: `//host` in a request line is a path.
   const text = `${'encrypted' in socket ? 'https' : 'http'}://${host}${path.startsWith('/') ? path : `/${path}`}`
-  return parseUrl(text) === undefined ? undefined : text
+  if (text !== latestUrl && parseUrl(text) === undefined) return undefined
+  latestUrl = text
+  return text
 }
 
 function toHttpRequest(

@@ -38,6 +38,8 @@ export async function sendEvents(
     void frames.return()
   }
   const writer = new ResponseWriter(res, pending, leave)
+  // The head leaves with the frames that are there already.
+  writer.add('')
   const stopBeating = heartbeat.add(() => {
     if (isWaiting) writer.beat()
   })
@@ -48,12 +50,15 @@ export async function sendEvents(
       isWaiting = true
       const { done, value } = await frames.next()
       isWaiting = false
+      if (writer.draining !== undefined) await writer.draining
       if (done || writer.isGone()) break
       const text = textOf(value)
       if (typeof text === 'string') {
-        if (!writer.write(text)) await writer.drained(res.writableLength)
+        writer.add(text)
+        if (writer.draining !== undefined) await writer.draining
       } else {
         large = await text
+        writer.flush()
         if (writer.isGone()) large.release()
         else await writer.writeText(large)
       }
@@ -61,9 +66,13 @@ export async function sendEvents(
   } finally {
     stopBeating()
     if (writer.isGone()) leave()
+    else writer.flush()
     res.end()
   }
 }
+
+/** How many characters of frames wait for one write at most. */
+const BATCH_LENGTH = 16_384
 
 /** One response while it is written. */
 class ResponseWriter {
@@ -72,6 +81,12 @@ class ResponseWriter {
   readonly #output: Output
   #held: HeldOutput | undefined
   #resume = (): void => {}
+  /** Frames that leave with the next write. */
+  #text = ''
+  #isScheduled = false
+  #hasHead = false
+  /** Resolves when the reader has taken what was written, or has gone; absent while it takes all at once. */
+  draining: Promise<void> | undefined
 
   /** @param onLeave Called when the connection closes. */
   constructor(res: ServerResponse, pending: PendingOutput, onLeave: () => void) {
@@ -92,8 +107,42 @@ class ResponseWriter {
     return isGone(this.#res)
   }
 
+  /**
+   * Adds a frame. Frames that are made in one go leave in one write and one chunk of HTTP: a write takes longer than
+   * making a frame. `nextTick` runs when no microtask is left, and before anything else.
+   */
+  add(text: string): void {
+    this.#text += text
+    if (this.#text.length >= BATCH_LENGTH) this.flush()
+    else if (!this.#isScheduled) {
+      this.#isScheduled = true
+      process.nextTick(this.#onTick)
+    }
+  }
+
+  readonly #onTick = (): void => {
+    this.#isScheduled = false
+    this.flush()
+  }
+
+  /** Writes the frames that wait; at least the head of the response. */
+  flush(): void {
+    const text = this.#text
+    this.#text = ''
+    if (this.isGone() || this.#res.writableEnded) return
+    if (text === '') {
+      if (!this.#hasHead) this.#res.flushHeaders()
+      this.#hasHead = true
+    } else if (!this.write(text)) {
+      this.draining = this.drained(this.#res.writableLength).finally(() => {
+        this.draining = undefined
+      })
+    }
+  }
+
   /** Whether more can be written at once. */
   write(chunk: string | Uint8Array): boolean {
+    this.#hasHead = true
     return this.#res.write(chunk) || this.isGone()
   }
 

@@ -64,7 +64,7 @@ export class TaskStream implements Source<StreamEntry> {
 
   next(): Promise<IteratorResult<StreamEntry, undefined>> {
     const read = (): Promise<IteratorResult<StreamEntry, undefined>> => this.#read()
-    const next = this.#pending === 0 ? read() : this.#latest.then(read, read)
+    const next = this.#pending === 0 ? this.#read() : this.#latest.then(read, read)
     this.#pending += 1
     this.#latest = next
     return next
