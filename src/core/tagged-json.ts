@@ -97,9 +97,9 @@ function fromObject(value: object): Tagged | string {
       return { $Set: members }
     }
     case 'RegExp':
-      return { $RegExp: String(value) }
+      return { $RegExp: RegExp.prototype.toString.call(value) }
     case 'URL':
-      return { $URL: String(value) }
+      return { $URL: (value as URL).href }
     default:
       return refusalOf(value)
   }
@@ -130,7 +130,8 @@ function toBase64(bytes: Uint8Array): string {
 /** What is kept of an error: its name, its message, its causes, and properties that code has added. */
 function fieldsOf(error: object): Tagged {
   const { name, message, cause, errors } = error as Partial<AggregateError>
-  const { stack: _, ...added } = error as { readonly stack?: unknown }
+  const added: { stack?: unknown } = { ...error }
+  delete added.stack
   return {
     ...added,
     name: String(name),
@@ -141,11 +142,17 @@ function fieldsOf(error: object): Tagged {
 }
 
 /**
- * The value of `json`, which holds tags: a new one with each call.
+ * The value of `json`: a new one with each call if it holds tags.
  *
+ * @param tagged - Whether it holds tags.
  * @param root - Names the value in errors.
  * @throws {A2AError} `INVALID_PARAMS` for JSON that {@link toTagged} has not made.
  */
+export function restored(json: ReadonlyJson, tagged: boolean | undefined, root: string): unknown {
+  return tagged === true ? fromTagged(json, root) : json
+}
+
+/** As {@link restored}, for a value that holds tags. */
 export function fromTagged(json: ReadonlyJson, root: string): unknown {
   try {
     return restore(json, 0)

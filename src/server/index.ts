@@ -43,7 +43,15 @@ export type {
 } from './journal/delegation-types.js'
 export type { SignalOptions, SleepOptions } from './journal/waits.js'
 export type { BackoffOptions, RetryOptions } from './retry.js'
-export type { StepContext, StepOptions, StepOutput, TransactionWork } from './journal/steps.js'
+export type {
+  StepContext,
+  StepMethod,
+  StepOptions,
+  StepWork,
+  TransactionMethod,
+  TransactionWork,
+} from './journal/steps.js'
+export type { StepOutput } from './journal/step-output.js'
 export type { Principal } from './caller.js'
 export type { AnyTasks } from './tasks.js'
 export type { InputOf, StandardIssue, StandardResult, StandardSchema } from './standard-schema.js'

@@ -6,20 +6,42 @@
 import { JsonReader } from '../../core/json.js'
 import type { JournalEntry, StepError } from '../../core/events.js'
 import type { ReadonlyJson } from '../../core/json-types.js'
+import { restored, TAGS } from '../../core/tagged-json.js'
 import { observed, onAbort, raceAbort } from '../../runtime/abort.js'
 import { elapsed, type Clock } from '../../runtime/clock.js'
 import { readOptions, requireDelay, requireFunction } from '../../runtime/options.js'
 import { A2AError } from '../../core/errors.js'
-import type { Nothing } from '../nothing.js'
 import type { StepFollower } from '../observers.js'
 import { toRetrySettings, type RetryOptions, type RetrySettings } from '../retry.js'
 import type { Journal } from './journal.js'
 import { requireName } from './names.js'
 import { toError, toStepError } from './step-errors.js'
+import type { StepOutput, Unknown } from './step-output.js'
+
+/** The work of a step. */
+export interface StepWork<T> {
+  (step: StepContext): T | Promise<T>
+}
 
 /** The work of a transaction, with the client of the store. */
 export interface TransactionWork<T, C> {
   (client: C, step: StepContext): T | Promise<T>
+}
+
+/** See `Run.step`. The second form is for work that returns `unknown`. */
+export interface StepMethod {
+  <T extends StepOutput>(name: string, work: StepWork<T>, options?: StepOptions): Promise<T>
+  <T>(name: string, work: StepWork<T> & Unknown<T>, options?: StepOptions): Promise<T>
+}
+
+/** See `Run.transaction`. As {@link StepMethod}. */
+export interface TransactionMethod {
+  <T extends StepOutput, C = unknown>(
+    name: string,
+    work: TransactionWork<T, C>,
+    options?: StepOptions,
+  ): Promise<T>
+  <T, C = unknown>(name: string, work: TransactionWork<T, C> & Unknown<T>, options?: StepOptions): Promise<T>
 }
 
 /** What the work of a step receives. */
@@ -45,9 +67,6 @@ export interface StepOptions {
   /** The time limit of each attempt, in ms. Default is no limit. */
   readonly timeoutMs?: number | undefined
 }
-
-/** What a step may return: JSON, or nothing. */
-export type StepOutput = ReadonlyJson | Nothing
 
 /** What steps use of their run. */
 export interface StepHost {
@@ -92,10 +111,10 @@ interface Settings {
 }
 
 /** Does the work of a step, unless the journal has its result. See `Run.step`. */
-export function runStep<T extends StepOutput>(
+export function runStep<T>(
   run: StepHost,
   name: string,
-  work: (step: StepContext) => T | Promise<T>,
+  work: StepWork<T>,
   options: StepOptions = {},
 ): Promise<T> {
   const perform: Perform = async (step, timeoutMs) => {
@@ -103,9 +122,9 @@ export function runStep<T extends StepOutput>(
     const output = await run.attempt(step.label, () =>
       within(run.clock, signal, timeoutMs, (own) => work({ signal: own, key, attempt })),
     )
-    const checked = readOutput(output, key, run)
-    await record(run, step, { ...(checked !== undefined && { output: checked }) })
-    return checked
+    const result = readOutput(output, key, run)
+    await record(run, step, result)
+    return outputOf(result)
   }
   return observed(runRecorded<T>(run, name, work, options, 'run.step', perform))
 }
@@ -121,17 +140,14 @@ export interface StepAttempt extends StepContext {
 }
 
 /** Does the work of an attempt, and stores its output, which it resolves to. */
-export type Perform = (
-  attempt: StepAttempt,
-  timeoutMs: number | undefined,
-) => Promise<ReadonlyJson | undefined>
+export type Perform = (attempt: StepAttempt, timeoutMs: number | undefined) => Promise<unknown>
 
 /**
  * Returns what the journal has of the step, or performs its attempts.
  *
  * @param method - The method that was called, for errors.
  */
-export async function runRecorded<T extends StepOutput>(
+export async function runRecorded<T>(
   run: StepHost,
   name: string,
   work: unknown,
@@ -157,14 +173,14 @@ export async function runRecorded<T extends StepOutput>(
   if (recorded !== undefined) {
     follower?.end()
     // The work of an earlier attempt returned it.
-    return recorded.output as T
+    return outputOf(recorded) as T
   }
   journal.beginStep()
   const others = journal.inFlight
   const leave = journal.enter()
   try {
     const step = { label, key, others, signal: run.signal(), startedAt: elapsed(run.clock) }
-    const all = (): Promise<ReadonlyJson | undefined> =>
+    const all = (): Promise<unknown> =>
       attempts(run, step, retry, (count) => perform({ ...step, attempt: count }, timeoutMs))
     // The copy that the journal keeps, as in a replay.
     return (await (follower === undefined ? all() : followed(follower, all))) as T
@@ -217,7 +233,7 @@ async function attempts<T>(
 async function record(
   { clock, journal, stored, settle }: StepHost,
   { label, attempt, startedAt, others }: StepAttempt,
-  result: { readonly output?: ReadonlyJson; readonly error?: StepError },
+  result: StepResult | { readonly error: StepError },
 ): Promise<void> {
   settle(label)
   // Others may have begun since.
@@ -283,17 +299,24 @@ async function start<T>(work: () => T | Promise<T>): Promise<T> {
   return await work()
 }
 
-export function readOutput(
-  output: unknown,
-  key: string,
-  { maxStepBytes, maxDepth }: StepHost,
-): ReadonlyJson | undefined {
-  if (output === undefined) return undefined
+/** What an entry has of the output of its step. Both are absent for `undefined`. */
+export interface StepResult {
+  readonly output?: ReadonlyJson | undefined
+  readonly tagged?: true | undefined
+}
+
+/** The copy of the output that the code receives. */
+export function outputOf({ output, tagged }: StepResult): unknown {
+  return output === undefined ? undefined : restored(output, tagged, 'output')
+}
+
+export function readOutput(output: unknown, key: string, { maxStepBytes, maxDepth }: StepHost): StepResult {
+  if (output === undefined) return {}
   const limit = { subject: `Output of step ${key}`, option: 'limits.maxStepBytes', maxBytes: maxStepBytes }
-  const reader = new JsonReader(limit, maxDepth)
-  const read = reader.read(output, 'output')
-  reader.check(read)
-  return read
+  const reader = new JsonReader(limit, maxDepth, TAGS)
+  const { json, tagged } = reader.readTagged(output, 'output')
+  reader.check(json)
+  return { output: json, ...(tagged && { tagged }) }
 }
 
 function toSettings(options: StepOptions, method: string): Settings {

@@ -6,15 +6,15 @@
 import type { JournalEntry } from '../../core/events.js'
 import type { MaybePromise } from '../../core/managers.js'
 import { observed, raceAbort } from '../../runtime/abort.js'
-import { limitOf, readOutput, runRecorded, tookSince, type Perform } from './steps.js'
-import type { StepAttempt, StepContext, StepHost, StepOptions, StepOutput, TransactionWork } from './steps.js'
+import { limitOf, outputOf, readOutput, runRecorded, tookSince, type Perform } from './steps.js'
+import type { StepAttempt, StepContext, StepHost, StepOptions, TransactionWork } from './steps.js'
 import { isThenable } from '../../core/emitter.js'
 
 /** Of the work, where the options have none. A connection of the database is occupied while it works. */
 const TIMEOUT_MS = 5_000
 
 /** See `Run.transaction`. */
-export function runTransaction<T extends StepOutput, C>(
+export function runTransaction<T, C>(
   run: StepHost,
   name: string,
   work: TransactionWork<T, C>,
@@ -33,13 +33,13 @@ export function runTransaction<T extends StepOutput, C>(
     journal.begin()
     const stored = await transact(unfinished, (client) => {
       const toEntry = (output: T): JournalEntry => {
-        const checked = readOutput(output, step.key, run)
+        const result = readOutput(output, step.key, run)
         // Others may have begun since.
         const parallel = Math.max(step.others, journal.inFlight - 1)
         return journal.complete(
           {
             ...unfinished,
-            ...(checked !== undefined && { output: checked }),
+            ...result,
             ...tookSince(step.startedAt, run.clock),
           },
           parallel,
@@ -57,7 +57,7 @@ export function runTransaction<T extends StepOutput, C>(
     })
     run.settle(entryName)
     journal.count(stored)
-    return stored.kind === 'step' ? stored.output : undefined
+    return stored.kind === 'step' ? outputOf(stored) : undefined
   }
   return observed(runRecorded<T>(run, name, work, options, 'run.transaction', perform))
 }

@@ -8,7 +8,6 @@ import type { ArtifactChanged, JournalEntry, TurnEntry } from '../../core/events
 import type { AppendArtifactOptions, ArtifactInput } from '../../core/params.js'
 import { findArtifact } from '../../core/evolve.js'
 import type { TaskSnapshot } from '../../core/task.js'
-import type { ReadonlyJson } from '../../core/json-types.js'
 import { originOf, type QueuedMessage } from './message-queue.js'
 import { toContinued } from './agent-message.js'
 import type { RunContext } from './run-context.js'
@@ -30,6 +29,13 @@ import { Questions, type TurnHost } from './questions.js'
 import { causeOf, type FailedStep } from '../journal/step-errors.js'
 import { StepWrites } from '../journal/writes/step-writes.js'
 import { runStep, type StepHost } from '../journal/steps.js'
+import type {
+  StepMethod,
+  StepOptions,
+  StepWork,
+  TransactionMethod,
+  TransactionWork,
+} from '../journal/steps.js'
 import { runTransaction } from '../journal/transactions.js'
 import { TurnIds, type MadeKind } from '../journal/writes/turn-ids.js'
 import { Values } from '../journal/values.js'
@@ -215,10 +221,14 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     return this.#host.change(() => this.#context.tasks.appendArtifact(id, artifact, options))
   }
 
-  readonly step: Run<P>['step'] = (name, work, options) => runStep(this.#stepHost(), name, work, options)
+  readonly step: StepMethod = <T>(name: string, work: StepWork<T>, options?: StepOptions) =>
+    runStep(this.#stepHost(), name, work, options)
 
-  readonly transaction: Run<P>['transaction'] = (name, work, options) =>
-    runTransaction(this.#stepHost(), name, work, options)
+  readonly transaction: TransactionMethod = <T, C>(
+    name: string,
+    work: TransactionWork<T, C>,
+    options?: StepOptions,
+  ) => runTransaction(this.#stepHost(), name, work, options)
 
   readonly delegate: Run<P>['delegate'] = (name, agent, message, options = {}) => {
     const { settings, stored, tasks } = this.#context
@@ -356,7 +366,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     )
     const { work, signal } = host
     const peek = (): TaskSnapshot | null => host.task().peek()
-    const receive = (wait: string): ReadonlyJson | undefined => tasks.receive?.(host.task().id, wait)
+    const receive = (wait: string): unknown => tasks.receive?.(host.task().id, wait)
     return {
       journal,
       questions: new Questions({
