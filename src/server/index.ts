@@ -40,18 +40,17 @@ export type {
   DelegateOptions,
   DelegationAgent,
   DelegationResult,
-} from './journal/delegation-types.js'
-export type { SignalOptions, SleepOptions } from './journal/waits.js'
-export type { BackoffOptions, RetryOptions } from './retry.js'
-export type {
+  SignalOptions,
+  SleepOptions,
   StepContext,
   StepMethod,
   StepOptions,
   StepWork,
   TransactionMethod,
   TransactionWork,
-} from './journal/steps.js'
+} from './journal/call-types.js'
 export type { StepOutput } from './journal/step-output.js'
+export type { BackoffOptions, RetryOptions } from './retry.js'
 export type { Principal } from './caller.js'
 export type { AnyTasks } from './tasks.js'
 export type { InputOf, StandardIssue, StandardResult, StandardSchema } from './standard-schema.js'

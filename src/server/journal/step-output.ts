@@ -50,4 +50,6 @@ export type StepOutput =
   | (object & Data)
 
 /** Of `unknown`, such as the body of a response, the call of the step checks all. Nothing else passes. */
-export type Unknown<T> = unknown extends T ? unknown : Refused<`${Return}, not functions, streams or instances`>
+export type Unknown<T> = unknown extends T
+  ? unknown
+  : Refused<`${Return}, not functions, streams or instances`>

@@ -9,10 +9,16 @@ import type { TaskState } from '../../core/lifecycle.js'
 import type { LineageSource } from '../../core/lineage/mark.js'
 import type { JsonObject, ReadonlyJson } from '../../core/json-types.js'
 import type { Principal } from '../caller.js'
-import type { DelegatedMessage, DelegateOptions } from '../journal/delegation-types.js'
-import type { DelegationAgent, DelegationResult } from '../journal/delegation-types.js'
-import type { StepMethod, TransactionMethod } from '../journal/steps.js'
-import type { SignalOptions, SleepOptions } from '../journal/waits.js'
+import type {
+  DelegatedMessage,
+  DelegateOptions,
+  DelegationAgent,
+  DelegationResult,
+  SignalOptions,
+  SleepOptions,
+  StepMethod,
+  TransactionMethod,
+} from '../journal/call-types.js'
 
 /** A message of the conversation, read-only. */
 export interface ReadonlyMessage {
