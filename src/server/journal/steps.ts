@@ -13,7 +13,7 @@ import { observed, onAbort, raceAbort } from '../../runtime/abort.js'
 import { elapsed, type Clock } from '../../runtime/clock.js'
 import { readOptions, requireDelay, requireFunction } from '../../runtime/options.js'
 import { isThenable } from '../../core/emitter.js'
-import { A2AError } from '../../core/errors.js'
+import { A2AError, invalidParams } from '../../core/errors.js'
 import type { StepFollower } from '../observers.js'
 import { toRetrySettings, type RetrySettings } from '../retry.js'
 import type { StepContext, StepOptions, StepWork, TransactionWork } from './call-types.js'
@@ -148,6 +148,7 @@ export class Steps {
   ): Promise<T> {
     requireName('step', name)
     requireFunction('work', work)
+    requireNoGenerator(work)
     const { retry, timeoutMs } = toSettings(options, method)
     const { requireRunning, task, onStep, signal, settings } = this.#port
     const { journal, ids } = this.#parts
@@ -339,6 +340,12 @@ function readOutput(
   const { json, tagged } = reader.readTagged(output, 'output')
   reader.check(json)
   return { output: json, ...(tagged && { tagged }) }
+}
+
+/** A generator begins its work only when something reads it. */
+function requireNoGenerator(work: unknown): void {
+  if (/Generator/.test(Object.prototype.toString.call(work)))
+    throw invalidParams('work', 'must return data, and is a generator: collect what it yields')
 }
 
 function toSettings(options: StepOptions, method: string): Settings {
