@@ -18,6 +18,7 @@ import {
 } from './validate.js'
 import type { ArtifactChanged, JournalEntry } from './events.js'
 import { copyJson, JsonReader, sharedJson, wellFormed, type SizeLimit } from './json.js'
+import { TAGS } from './tagged-json.js'
 import { describe, quote } from '../runtime/describe.js'
 import type { GenerateId } from '../runtime/ids.js'
 import type { JsonObject, JsonValue } from './json-types.js'
@@ -242,10 +243,13 @@ export function toSignal<S extends string>(
   value: unknown,
   { limits }: Pick<CommandRules, 'limits'>,
 ): JournalCommand<S> {
-  const reader = new JsonReader(SIGNALS, limits.maxDepth)
-  const read = reader.read(value, 'value')
-  reader.check(read)
-  const entry: JournalEntry = { kind: 'signal', name: readName(name, 'name', MAX_ENTRY_NAME), value: read }
+  const reader = new JsonReader(SIGNALS, limits.maxDepth, TAGS)
+  const { json, tagged } = reader.readTagged(value, 'value')
+  reader.check(json)
+  const entry: JournalEntry = {
+    ...{ kind: 'signal', name: readName(name, 'name', MAX_ENTRY_NAME), value: json },
+    ...(tagged && { tagged }),
+  }
   return { type: 'journal', entries: [entry], message: undefined, update: undefined }
 }
 

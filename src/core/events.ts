@@ -151,6 +151,12 @@ export interface TurnEntry {
   readonly key?: string | undefined
 }
 
+/** The value of a signal. */
+interface Sent {
+  readonly value: ReadonlyJson
+  readonly tagged?: true | undefined
+}
+
 /**
  * One entry of a journal.
  *
@@ -174,6 +180,8 @@ export interface TurnEntry {
  * - `failure`: the task fails for good, after all attempts of `execute` or all restarts.
  * - `end`: the turn is over, and the task is not. `unread` are the ids of answers that the code has not read: they begin
  *   their own turns.
+ *
+ * With `tagged`, the output or value holds what JSON does not have, with a tag: `{ "$Date": "2026-01-31T09:00:00.000Z" }`.
  */
 export type JournalEntry = Recorded &
   (
@@ -181,6 +189,7 @@ export type JournalEntry = Recorded &
     | (Asked & {
         readonly kind: 'step'
         readonly output?: ReadonlyJson | undefined
+        readonly tagged?: true | undefined
         readonly error?: StepError | undefined
         readonly attempts: number
         /**
@@ -193,9 +202,9 @@ export type JournalEntry = Recorded &
     | (Asked & { readonly kind: 'answer'; readonly messageId: string })
     | (Asked & { readonly kind: 'sleep'; readonly dueAt: string })
     | (Asked & { readonly kind: 'wake' })
-    | { readonly kind: 'signal'; readonly name: string; readonly value: ReadonlyJson }
+    | (Sent & { readonly kind: 'signal'; readonly name: string })
     | (Asked & { readonly kind: 'wait' })
-    | (Asked & { readonly kind: 'received'; readonly value: ReadonlyJson })
+    | (Asked & Sent & { readonly kind: 'received' })
     | (Asked & {
         readonly kind: 'delegate'
         readonly handle: ReadonlyJson

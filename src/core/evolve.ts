@@ -241,7 +241,9 @@ export function receivedEntry(
 ): Extract<JournalEntry, { kind: 'received' }> | undefined {
   const name = signalNameOf(wait)
   const signal = signals.find((each) => each.name === name)
-  return signal && { kind: 'received', name: wait, value: signal.value }
+  if (signal === undefined) return undefined
+  const { value, tagged } = signal
+  return { kind: 'received', name: wait, value, ...(tagged && { tagged }) }
 }
 
 /** Keeps a signal, or removes the one that was received. The arrays of `task` are not changed. */
@@ -249,7 +251,8 @@ function applySignal(task: Task<string>, entry: JournalEntry): void {
   const { signals = [] } = task
   if (entry.kind === 'signal') {
     // Leaves never change, so only the type is writable.
-    task.signals = [...signals, { name: entry.name, value: entry.value as JsonValue }]
+    const { name, value, tagged } = entry
+    task.signals = [...signals, { name, value: value as JsonValue, ...(tagged && { tagged }) }]
   } else if (entry.kind === 'received') {
     const name = signalNameOf(entry.name)
     const first = signals.findIndex((signal) => signal.name === name)

@@ -9,6 +9,7 @@
 import { describe, isPlain } from '../runtime/describe.js'
 import { A2AError, invalidParams } from './errors.js'
 import type { JsonObject, JsonValue } from './json-types.js'
+import type { TaggedJson, Tags } from './tagged-json.js'
 
 /** An inclusive limit in bytes of UTF-8 JSON, with its names for errors. */
 export interface SizeLimit {
@@ -37,6 +38,9 @@ const NUMBER_COST = 16
 /** Reading stops at this multiple of the limit. Below it the error has the exact size. */
 const GIVE_UP_FACTOR = 16
 
+/** A value holds what JSON does not have, so that it has to be read with tags. */
+const NEEDS_TAGS = new Error('The value needs tags')
+
 /**
  * Reads values of callers under one common size limit.
  *
@@ -53,10 +57,14 @@ export class JsonReader {
   #pathLength = 0
   readonly #limit: SizeLimit
   readonly #maxDepth: number
+  readonly #tags: Tags | undefined
+  #isTagging = false
 
-  constructor(limit: SizeLimit, maxDepth: number) {
+  /** @param tags - For {@link readTagged}. */
+  constructor(limit: SizeLimit, maxDepth: number, tags?: Tags) {
     this.#limit = limit
     this.#maxDepth = maxDepth
+    this.#tags = tags
   }
 
   /** An upper bound of the size in bytes of all values read. */
@@ -85,9 +93,33 @@ export class JsonReader {
     try {
       return this.#read(value, 0)
     } catch (error) {
-      if (A2AError.is(error)) throw error
+      if (A2AError.is(error) || error === NEEDS_TAGS) throw error
       // A getter or a proxy of the caller threw.
       throw invalidParams(this.#pathAt(this.#pathLength), 'could not be read', error)
+    }
+  }
+
+  /**
+   * Like {@link read}, and with a tag for what JSON does not have. Plain JSON is read as `read` does.
+   *
+   * @throws {A2AError} As `read`, for what has no tag.
+   */
+  readTagged(value: unknown, root: string): TaggedJson {
+    const [atLeast, atMost, cost] = [this.#atLeast, this.#atMost, this.#cost]
+    try {
+      return { json: this.read(value, root) }
+    } catch (error) {
+      if (error !== NEEDS_TAGS) throw error
+    }
+    // An object that looks like a tag may have come before.
+    this.#atLeast = atLeast
+    this.#atMost = atMost
+    this.#cost = cost
+    this.#isTagging = true
+    try {
+      return { json: this.read(value, root), tagged: true }
+    } finally {
+      this.#isTagging = false
     }
   }
 
@@ -112,7 +144,9 @@ export class JsonReader {
       case 'string':
         return this.#readString(value)
       case 'number':
-        if (!Number.isFinite(value)) throw this.#refuse(depth, `must be JSON, got ${String(value)}`)
+        if (!Number.isFinite(value)) return this.#readOther(value, depth, String(value))
+        if (value === 0 && this.#tags !== undefined && Object.is(value, -0))
+          return this.#readOther(value, depth, '-0')
         this.#count(1, 24)
         this.#cost += numberCost(value)
         return value === 0 ? 0 : value // JSON has no -0
@@ -124,17 +158,32 @@ export class JsonReader {
           this.#count(4, 4)
           return null
         }
-        if (depth === this.#maxDepth) {
-          throw new A2AError(
-            'LIMIT_EXCEEDED',
-            `${this.#pathAt(depth)} is nested deeper than maxDepth (${this.#maxDepth}), or refers to itself`,
-            { limit: 'maxDepth', max: this.#maxDepth, actual: depth + 1 },
-          )
-        }
-        return Array.isArray(value) ? this.#readArray(value, depth) : this.#readMembers(value, depth)
+        this.#requireDepth(depth)
+        return Array.isArray(value) ? this.#readArray(value, depth) : this.#readObject(value, depth)
       default:
-        throw this.#refuse(depth, `must be JSON, got ${describe(value)}`)
+        return this.#readOther(value, depth)
     }
+  }
+
+  #requireDepth(depth: number): void {
+    if (depth < this.#maxDepth) return
+    throw new A2AError(
+      'LIMIT_EXCEEDED',
+      `${this.#pathAt(depth)} is nested deeper than maxDepth (${this.#maxDepth}), or refers to itself`,
+      { limit: 'maxDepth', max: this.#maxDepth, actual: depth + 1 },
+    )
+  }
+
+  /** Reads what JSON does not have. */
+  #readOther(value: unknown, depth: number, got = describe(value)): JsonObject {
+    if (this.#tags === undefined) throw this.#refuse(depth, `must be JSON, got ${got}`)
+    if (!this.#isTagging) throw NEEDS_TAGS
+    this.#requireDepth(depth)
+    // Encoding bytes takes memory.
+    if (ArrayBuffer.isView(value)) this.#requireRoom(value.byteLength)
+    const tagged = this.#tags.toTagged(value)
+    if (typeof tagged === 'string') throw this.#refuse(depth, tagged)
+    return this.#readMembers(tagged, Object.keys(tagged), depth)
   }
 
   #readString(given: string): string {
@@ -157,17 +206,30 @@ export class JsonReader {
     return copy.length < 17 ? copy.slice() : copy
   }
 
-  #readMembers(value: object, depth: number): JsonObject {
-    if (!isPlain(value)) {
-      throw this.#refuse(depth, `must be JSON, got ${describe(value)}`)
-    }
-    this.#count(2, 2)
+  #readObject(value: object, depth: number): JsonObject {
+    if (!isPlain(value)) return this.#readOther(value, depth)
     const keys = Object.keys(value)
+    return this.#isTagging && this.#tags?.isTag(keys) === true
+      ? this.#escape(value, keys, depth, this.#tags.escape)
+      : this.#readMembers(value, keys, depth)
+  }
+
+  #escape(value: object, keys: readonly string[], depth: number, tag: string): JsonObject {
+    this.#descend(tag, depth)
+    this.#requireDepth(depth + 1)
+    this.#readString(tag)
+    this.#count(4, 4)
+    this.#cost += OBJECT_COST + PROPERTY_COST
+    return { [tag]: this.#readMembers(value, keys, depth + 1) }
+  }
+
+  #readMembers(value: object, keys: readonly string[], depth: number): JsonObject {
+    this.#count(2, 2)
     const copy: JsonObject = isIndex(keys[0]) ? sparseObject() : {}
     for (const key of keys) {
       this.#descend(key, depth)
       const member: unknown = (value as Record<string, unknown>)[key]
-      if (member === undefined) continue
+      if (member === undefined && this.#tags === undefined) continue
       if (key === '__proto__' || key === 'constructor') {
         throw this.#refuse(depth + 1, 'is a name that careless code reads as a prototype: rename it')
       }
@@ -194,8 +256,12 @@ export class JsonReader {
   #count(atLeast: number, atMost: number): void {
     this.#atMost += atMost
     this.#atLeast += atLeast
+    this.#requireRoom(0)
+  }
+
+  #requireRoom(bytes: number): void {
     const { maxBytes } = this.#limit
-    if (this.#atLeast > maxBytes * GIVE_UP_FACTOR)
+    if (this.#atLeast + bytes > maxBytes * GIVE_UP_FACTOR)
       throw tooLarge(this.#limit, maxBytes * GIVE_UP_FACTOR, 'over ')
   }
 

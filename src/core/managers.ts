@@ -7,7 +7,7 @@
  * @module
  */
 import type { Artifact, DeepReadonly, TaskKey, Task, TaskSnapshot } from './task.js'
-import type { JsonValue, ReadonlyJson } from './json-types.js'
+import type { JsonValue } from './json-types.js'
 import type { ListenerOf } from './emitter.js'
 import type { ArtifactChanged, JournalEntry, JournalRecorded, MessageAdded } from './events.js'
 import type { TaskEvent, TaskEvents, TaskStreamEvent } from './events.js'
@@ -78,12 +78,12 @@ export interface TaskWriter<S extends string = TaskState> {
   ): MaybePromise<ArtifactChanged>
   addMessage(taskId: string, message: MessageInput, options?: ChangeOptions): MaybePromise<MessageAdded>
   /**
-   * Sends a JSON value to the code of a task, which receives it by `run.waitFor(name)`, in whichever process it runs. Signals
+   * Sends a value to the code of a task, which receives it by `run.waitFor(name)`, in whichever process it runs. Signals
    * of one name are received in their order. Those that come before the code waits for them are kept: at most 1,000, and
    * 1 MiB of JSON.
    *
    * @param name - A text of 1 to 200 characters.
-   * @param value - Default is `null`.
+   * @param value - What a step may return. Default is `null`.
    * @throws {A2AError} `TASK_NOT_FOUND`; `TASK_TERMINAL`; `INVALID_PARAMS`; `LIMIT_EXCEEDED`.
    */
   signal(taskId: string, name: string, value?: unknown): MaybePromise<void>
@@ -136,7 +136,7 @@ export interface LocalTasks<S extends string = TaskState>
    * @param wait - The name of the signal with the occurrence of the wait: `approval#1`.
    * @returns The value; `undefined` when there is no such signal.
    */
-  receive(taskId: string, wait: string): ReadonlyJson | undefined
+  receive(taskId: string, wait: string): unknown
   /** As that of {@link LeasedTasks}. Without it, runs have no journal. */
   recordJournal?(taskId: string, entries: readonly JournalEntry[], change?: JournalChange<S>): void
   /** The entries of the task's journal, oldest first, frozen. */

@@ -11,7 +11,6 @@ import { invalidParams } from './errors.js'
 import type { ArtifactChanged, JournalEntry, JournalRecorded, MessageAdded } from './events.js'
 import type { NewLog, TaskEvent, TaskStreamEvent } from './events.js'
 import { copyTask, createdEvent, receivedEntry } from './evolve.js'
-import type { ReadonlyJson } from './json-types.js'
 import { LocalFeed } from './feed/local-feed.js'
 import { freezeDeep, type Size } from './json.js'
 import { canTransition, isTerminal, type Lifecycle, type TaskState } from './lifecycle.js'
@@ -28,6 +27,7 @@ import { entriesAfter, subscribeTo, type SubscribeOptions, type TaskSubscription
 import { costOfNew } from './sizes.js'
 import { recordOf, type TaskRecord } from './task-record.js'
 import { TaskTable } from './task-table.js'
+import { restored } from './tagged-json.js'
 import type { Task, TaskSnapshot } from './task.js'
 import { Timeline, type Instant } from './timeline.js'
 import { waitFor, type WaitOptions, rejectWatchers, signalOf, notifyWatchers } from './wait.js'
@@ -157,16 +157,16 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
     this.deliver()
   }
 
-  /** Sends a JSON value to the code of a task, as `TaskWriter.signal` describes. */
+  /** Sends a value to the code of a task, as `TaskWriter.signal` describes. */
   signal(taskId: string, name: string, value: unknown = null): void {
     this.#change(taskId, toSignal(name, value, this.#settings))
   }
 
   /** Receives the oldest signal for a wait, as `LocalTasks.receive` describes. */
-  receive(taskId: string, wait: string): ReadonlyJson | undefined {
+  receive(taskId: string, wait: string): unknown {
     const entry = receivedEntry(this.#table.recordOf(taskId).task, wait)
     if (entry !== undefined) this.recordJournal(taskId, [entry])
-    return entry?.value
+    return entry && restored(entry.value, entry.tagged, 'signal')
   }
 
   /** Adds entries to the journal of the task's turn, with the message and the update that belong to them. */

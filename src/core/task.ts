@@ -104,6 +104,8 @@ export interface Task<S extends string = TaskState> {
 export interface Signal {
   readonly name: string
   readonly value: JsonValue
+  /** The value holds what JSON does not have, with tags. */
+  readonly tagged?: true
 }
 
 /** Identifies a task among all tasks that have had its id: an id can be used again once its task is removed. */

@@ -172,7 +172,7 @@ export class DurableTaskManager<S extends string = TaskState>
     return await this.#change(taskId, command, (_, events) => freezeDeep(events[0] as MessageAdded))
   }
 
-  /** Sends a JSON value to the code of a task, in whichever process it runs, as `TaskWriter.signal` describes. */
+  /** Sends a value to the code of a task, in whichever process it runs, as `TaskWriter.signal` describes. */
   async signal(taskId: string, name: string, value: unknown = null): Promise<void> {
     const command = toSignal<S>(name, value, this.#context.settings)
     // A task that waits without a process is continued by any one, also if this one dies now.

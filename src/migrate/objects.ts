@@ -9,7 +9,7 @@ import { JSON_MESSAGES, toMessage as toLegacyMessage } from '../wire/v0-3/messag
 import { JSON_FORM, toTask as toLegacyTask } from '../wire/v0-3/objects.js'
 import { artifactsOf, statusMessage } from '../wire/view.js'
 import type { SdkVersion } from './agent-executor.js'
-import { toBuffer } from './buffer.js'
+import { toBuffer } from '../runtime/buffer.js'
 
 /** Conversions to the objects of one line. Each result is a copy that the executor may change. */
 export interface SdkObjects {

@@ -43,10 +43,13 @@ export type {
   SignalOptions,
   SleepOptions,
   StepContext,
+  StepMethod,
   StepOptions,
-  StepOutput,
+  StepWork,
+  TransactionMethod,
   TransactionWork,
 } from './journal/call-types.js'
+export type { StepOutput } from './journal/step-output.js'
 export type { BackoffOptions, RetryOptions } from './retry.js'
 export type { Principal } from './caller.js'
 export type { AnyTasks } from './tasks.js'

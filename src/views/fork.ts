@@ -19,6 +19,7 @@ import { JsonReader } from '../core/json.js'
 import type { JsonValue } from '../core/json-types.js'
 import { isInterrupted, shortestPath, type Lifecycle } from '../core/lifecycle.js'
 import type { TaskReader } from '../core/managers.js'
+import { TAGS } from '../core/tagged-json.js'
 import type { MessageInput } from '../core/params.js'
 import { portOf, type AddedTask } from '../core/port.js'
 import type { Message, Task } from '../core/task.js'
@@ -38,7 +39,7 @@ export interface ForkOptions {
   readonly generation?: number | undefined
   /** Other answers of the user, by the name of the question in `tasks.journal(id)`: `{ 'input-required#1': 'Rome' }`. */
   readonly answers?: Readonly<Record<string, ForkAnswer>> | undefined
-  /** Other outputs of steps, by the name of the step in `tasks.journal(id)`: `{ 'price#1': 100 }`. JSON. */
+  /** Other outputs of steps, by the name of the step in `tasks.journal(id)`: `{ 'price#1': 100 }`. What a step may return. */
   readonly steps?: Readonly<Record<string, unknown>> | undefined
 }
 
@@ -178,17 +179,23 @@ function requireAnswer(entries: readonly JournalRecorded[], name: string): Journ
 }
 
 function withSteps<S extends string>(past: Past<S>, steps: Named, { limits }: ForkRules<S>): Past<S> {
-  const reader = new JsonReader({ ...limits.output, subject: 'Outputs of steps' }, limits.maxDepth)
+  const reader = new JsonReader({ ...limits.output, subject: 'Outputs of steps' }, limits.maxDepth, TAGS)
+  const read: JsonValue[] = []
   const replaced = new Map<TaskEvent<S>, JournalRecorded>()
   for (const [name, value] of Object.entries(steps)) {
     const found = requireEntry(past.entries, ['step'], name, 'steps')
     if (found.entry.kind !== 'step') continue
     const { kind, attempts, isParallel } = found.entry
     const kept = { kind, name, attempts, ...(isParallel === true && { isParallel }) }
-    const output = value === undefined ? {} : { output: reader.read(value, `steps.${name}`) }
-    replaced.set(found, { ...found, entry: { ...kept, ...output } })
+    if (value === undefined) {
+      replaced.set(found, { ...found, entry: kept })
+      continue
+    }
+    const { json: output, tagged } = reader.readTagged(value, `steps.${name}`)
+    read.push(output)
+    replaced.set(found, { ...found, entry: { ...kept, output, ...(tagged && { tagged }) } })
   }
-  reader.check(Object.values(steps).filter((value) => value !== undefined) as JsonValue[])
+  reader.check(read)
   return { ...past, events: past.events.map((event) => replaced.get(event) ?? event) }
 }
 

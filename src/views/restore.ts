@@ -22,7 +22,7 @@ import type { JsonObject, JsonValue } from '../core/json-types.js'
 import { canTransition, isTerminal, type Lifecycle, type TaskState } from '../core/lifecycle.js'
 import type { LocalTasks, MaybePromise, SharedTasks } from '../core/managers.js'
 import type { Settings } from '../core/options.js'
-import { readJournal, type ReadJournal, type SavedJournal } from './saved-journal.js'
+import { readJournal, readTagMark, type ReadJournal, type SavedJournal } from './saved-journal.js'
 import { requirePort } from './room.js'
 import { TaskRecord } from '../core/task-record.js'
 import type { StateTransition, Task, TaskFailure, TaskSnapshot } from '../core/task.js'
@@ -177,8 +177,10 @@ function toTask<S extends string>(
     task.referenceTaskIds = readNames(referenceTaskIds, `${root}.referenceTaskIds`)
   if (owner !== undefined) task.owner = readName(owner, `${root}.owner`)
   const signals = readElements(json, 'signals', root).map((each, index) => {
-    const { name, value = null } = requireObject(each, `${root}.signals[${index}]`)
-    return { name: readName(name, `${root}.signals[${index}].name`), value }
+    const path = `${root}.signals[${index}]`
+    const { name, value = null, tagged } = requireObject(each, path)
+    const mark = readTagMark(tagged, value, path)
+    return { name: readName(name, `${path}.name`), value, ...mark }
   })
   if (signals.length > 0) task.signals = signals
   if (json['failure'] !== undefined) task.failure = toFailure(json['failure'], `${root}.failure`)

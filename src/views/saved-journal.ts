@@ -6,6 +6,7 @@
 import { invalidParams } from '../core/errors.js'
 import type { JournalEntry, JournalRecorded } from '../core/events.js'
 import type { JsonObject, JsonValue } from '../core/json-types.js'
+import { fromTagged } from '../core/tagged-json.js'
 import type { Artifact, DeepReadonly } from '../core/task.js'
 import {
   readGeneration,
@@ -130,9 +131,26 @@ function readEntry(value: JsonValue | undefined, path: string): JournalEntry {
   for (const [key, type] of ENTRIES[kind as JournalEntry['kind']]) {
     if (typeof entry[key] !== type) throw invalidParams(`${path}.${key}`, `must be of type ${type}`)
   }
+  readTagMark(entry['tagged'], entry['output'] ?? entry['value'], path)
   if (entry['continued'] !== undefined) checkContinued(entry['continued'], `${path}.continued`)
   // The kind and what belongs to it were checked.
   return entry as unknown as JournalEntry
+}
+
+/**
+ * The mark of a value with tags.
+ *
+ * @throws {A2AError} `INVALID_PARAMS` for another mark, and for a value that this version cannot read.
+ */
+export function readTagMark(
+  mark: JsonValue | undefined,
+  value: JsonValue | undefined,
+  path: string,
+): { readonly tagged?: true } {
+  if (mark === undefined) return {}
+  if (mark !== true) throw invalidParams(`${path}.tagged`, 'must be true, or absent')
+  fromTagged(value ?? null, path)
+  return { tagged: mark }
 }
 
 function checkContinued(value: JsonValue, path: string): void {

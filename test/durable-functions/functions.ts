@@ -41,6 +41,29 @@ const travel = async (run: Run): Promise<string> => {
   return isSure
 }
 
+/** Its result shows whether a value is what it was. */
+const values = async (run: Run): Promise<string> => {
+  const order = await run.step('order', () => ({
+    at: new Date(1e12),
+    total: 2n ** 64n,
+    note: undefined,
+    lines: new Map([['a', new Set([new URL('https://example.com/a')])]]),
+    bytes: new Uint8Array([1, 255]),
+    $Date: 'a name',
+  }))
+  const [[line, urls] = []] = [...order.lines]
+  const { value } = await run.waitFor<{ readonly value: Map<string, Date> }>('approval')
+  const fault = await run.step('fault', () => new RangeError('Full', { cause: order.at }))
+  const parts = [order.at.getTime(), order.total, 'note' in order, line, [...(urls ?? [])][0]?.href]
+  return [
+    ...parts,
+    order.bytes.length,
+    order.$Date,
+    value.get('at')?.getTime(),
+    `${fault.name} ${fault.cause instanceof Date}`,
+  ].join()
+}
+
 const parallel = async (run: Run): Promise<string> => {
   const branch = async (name: string): Promise<number> => {
     const one = await run.step(`${name}-a`, () => {
@@ -344,6 +367,13 @@ export const TRANSACTIONS: Case = {
 export const FUNCTIONS: readonly Case[] = [
   { name: 'a conversation', execute: conversation, options: { messages: ['go', 'a', 'b', 'c'] } },
   { name: 'steps, questions and artifacts', execute: travel, options: { messages: ['fly', 'Rome', 'yes'] } },
+  {
+    name: 'values that JSON does not have',
+    execute: values,
+    options: {
+      messages: ['go', { signal: 'approval', value: { value: new Map([['at', new Date(0)]]) } }],
+    },
+  },
   { name: 'parallel steps', execute: parallel, options: { messages: ['go'] } },
   { name: 'a generator', execute: generator, options: { messages: ['go', 'three'] } },
   {

@@ -79,8 +79,9 @@ async function perform(run: Run, act: Act, at: number): Promise<unknown> {
         .step(act.name, () => {
           write(run, act.writes, `${at} `)
           if (act.fails) throw new RangeError(`Failed at ${at}`)
-          return at
+          return new Map([[at, new Date(at)]])
         })
+        .then((output) => output.get(at)?.getTime())
         .catch(String)
     case 'ask':
       return textOf(await run.requireInput(`Question ${at}?`))

@@ -21,8 +21,8 @@ const CLOCK = 'runtime/clock.ts'
 /** The files whose job is to reach the platform. */
 const PLATFORM = [
   CLOCK,
-  'migrate/buffer.ts',
   'runtime/abort.ts',
+  'runtime/buffer.ts',
   'runtime/crypto.ts',
   'runtime/environment.ts',
   'runtime/fetch.ts',

@@ -118,7 +118,7 @@ async function step(
   outside: Outside,
 ): Promise<string> {
   const { ms, writes, fails, retry } = act
-  const work = async ({ key }: { readonly key: string }): Promise<string> => {
+  const work = async ({ key }: { readonly key: string }): Promise<Map<string, Date>> => {
     outside.onStep(key, 'begins')
     for (const [at, each] of writes.entries()) {
       write(run, each, `${label}-${at}`)
@@ -128,10 +128,12 @@ async function step(
     if (fails > 0 && (retry === 'caught' || outside.failsNow(key, fails)))
       throw new RangeError(`Failed at ${label}`)
     outside.onStep(key, 'does')
-    return label
+    return new Map([[label, new Date(ms)]])
   }
   const backoff = { initialMs: 20 }
   const options = fails > 0 && retry === 'step' ? { retry: { attempts: fails + 1, backoff } } : {}
-  const result = run.step(label, work, options)
+  const result = run
+    .step(label, work, options)
+    .then((output) => (output.get(label)?.getTime() === ms ? label : 'another output'))
   return retry === 'caught' ? await result.catch(String) : await result
 }

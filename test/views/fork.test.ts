@@ -189,7 +189,7 @@ describe.each(MANAGERS)('over %s', (_, open) => {
         "INVALID_PARAMS: taskId is a task without a journal up to here: its code has recorded nothing",
         "INVALID_PARAMS: steps.prize#1 must be a step in the past of the turn: known are price#1",
         "INVALID_PARAMS: answers.input-required#1 must be a question in the past of the turn: there is none",
-        "INVALID_PARAMS: steps.price#1 must be JSON, got a function",
+        "INVALID_PARAMS: steps.price#1 must be data, got a function: return plain data",
         "INVALID_PARAMS: steps must be an object, got a string",
         "INVALID_PARAMS: fork(): "turn" is unknown; known are generation, answers, steps",
         "INVALID_PARAMS: taskId is a task without a journal up to here: its code has recorded nothing",

@@ -5,13 +5,34 @@
  */
 import type { JsonObject, ReadonlyJson } from '../../core/json-types.js'
 import type { Part } from '../../core/task.js'
-import type { Nothing } from '../nothing.js'
 import type { RetryOptions } from '../retry.js'
 import type { StandardSchema } from '../standard-schema.js'
+import type { StepOutput, Unknown } from './step-output.js'
+
+/** The work of a step. */
+export interface StepWork<T> {
+  (step: StepContext): T | Promise<T>
+}
 
 /** The work of a transaction, with the client of the store. */
 export interface TransactionWork<T, C> {
   (client: C, step: StepContext): T | Promise<T>
+}
+
+/** See `Run.step`. The second form is for work that returns `unknown`. */
+export interface StepMethod {
+  <T extends StepOutput>(name: string, work: StepWork<T>, options?: StepOptions): Promise<T>
+  <T>(name: string, work: StepWork<T> & Unknown<T>, options?: StepOptions): Promise<T>
+}
+
+/** See `Run.transaction`. The second form is for work that returns `unknown`. */
+export interface TransactionMethod {
+  <T extends StepOutput, C = unknown>(
+    name: string,
+    work: TransactionWork<T, C>,
+    options?: StepOptions,
+  ): Promise<T>
+  <T, C = unknown>(name: string, work: TransactionWork<T, C> & Unknown<T>, options?: StepOptions): Promise<T>
 }
 
 /** What the work of a step receives. */
@@ -37,9 +58,6 @@ export interface StepOptions {
   /** The time limit of each attempt, in ms. Default is no limit. */
   readonly timeoutMs?: number | undefined
 }
-
-/** What a step may return: JSON, or nothing. */
-export type StepOutput = ReadonlyJson | Nothing
 
 /** When a sleep ends: one of both. */
 export type SleepOptions =

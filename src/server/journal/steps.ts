@@ -7,15 +7,16 @@
 import { JsonReader } from '../../core/json.js'
 import type { JournalEntry, StepError } from '../../core/events.js'
 import type { ReadonlyJson } from '../../core/json-types.js'
+import { restored, TAGS } from '../../core/tagged-json.js'
 import type { MaybePromise } from '../../core/managers.js'
 import { observed, onAbort, raceAbort } from '../../runtime/abort.js'
 import { elapsed, type Clock } from '../../runtime/clock.js'
 import { readOptions, requireDelay, requireFunction } from '../../runtime/options.js'
 import { isThenable } from '../../core/emitter.js'
-import { A2AError } from '../../core/errors.js'
+import { A2AError, invalidParams } from '../../core/errors.js'
 import type { StepFollower } from '../observers.js'
 import { toRetrySettings, type RetrySettings } from '../retry.js'
-import type { StepContext, StepOptions, StepOutput, TransactionWork } from './call-types.js'
+import type { StepContext, StepOptions, StepWork, TransactionWork } from './call-types.js'
 import type { Journal } from './journal.js'
 import { requireName } from './names.js'
 import { causeOf, toError, toStepError, type FailedStep } from './step-errors.js'
@@ -44,7 +45,7 @@ interface StepAttempt extends StepContext {
 }
 
 /** Does the work of an attempt, and stores its output, which it resolves to. */
-type Perform = (attempt: StepAttempt, timeoutMs: number | undefined) => Promise<ReadonlyJson | undefined>
+type Perform = (attempt: StepAttempt, timeoutMs: number | undefined) => Promise<unknown>
 
 /** What steps use of the other parts of their turn. */
 interface Parts {
@@ -67,30 +68,22 @@ export class Steps {
   }
 
   /** Does the work of a step, unless the journal has its result. See `Run.step`. */
-  step<T extends StepOutput>(
-    name: string,
-    work: (step: StepContext) => T | Promise<T>,
-    options: StepOptions = {},
-  ): Promise<T> {
+  step<T>(name: string, work: StepWork<T>, options: StepOptions = {}): Promise<T> {
     const { clock, limits } = this.#port.settings
     const perform: Perform = async (step, timeoutMs) => {
       const { key, attempt, signal } = step
       const output = await this.#parts.writes.attempt(step.label, () =>
         within(clock, signal, timeoutMs, (own) => work({ signal: own, key, attempt })),
       )
-      const checked = readOutput(output, key, limits)
-      await this.#record(step, { ...(checked !== undefined && { output: checked }) })
-      return checked
+      const result = readOutput(output, key, limits)
+      await this.#record(step, result)
+      return outputOf(result)
     }
     return observed(this.#runRecorded<T>(name, work, options, 'run.step', perform))
   }
 
   /** See `Run.transaction`. */
-  transaction<T extends StepOutput, C>(
-    name: string,
-    work: TransactionWork<T, C>,
-    options: StepOptions = {},
-  ): Promise<T> {
+  transaction<T, C>(name: string, work: TransactionWork<T, C>, options: StepOptions = {}): Promise<T> {
     const { tasks, task, settings } = this.#port
     const { clock, limits } = settings
     const { transact } = tasks
@@ -107,13 +100,13 @@ export class Steps {
       journal.begin()
       const stored = await transact(task().id, unfinished, (client) => {
         const toEntry = (output: T): JournalEntry => {
-          const checked = readOutput(output, step.key, limits)
+          const result = readOutput(output, step.key, limits)
           // Others may have begun since.
           const parallel = Math.max(step.others, journal.inFlight - 1)
           return journal.complete(
             {
               ...unfinished,
-              ...(checked !== undefined && { output: checked }),
+              ...result,
               ...tookSince(step.startedAt, clock),
             },
             parallel,
@@ -131,7 +124,7 @@ export class Steps {
       })
       writes.settle(entryName)
       journal.count(stored)
-      return stored.kind === 'step' ? stored.output : undefined
+      return stored.kind === 'step' ? outputOf(stored) : undefined
     }
     return observed(this.#runRecorded<T>(name, work, options, 'run.transaction', perform))
   }
@@ -146,7 +139,7 @@ export class Steps {
    *
    * @param method - The method that was called, for errors.
    */
-  async #runRecorded<T extends StepOutput>(
+  async #runRecorded<T>(
     name: string,
     work: unknown,
     options: StepOptions,
@@ -155,6 +148,7 @@ export class Steps {
   ): Promise<T> {
     requireName('step', name)
     requireFunction('work', work)
+    requireNoGenerator(work)
     const { retry, timeoutMs } = toSettings(options, method)
     const { requireRunning, task, onStep, signal, settings } = this.#port
     const { journal, ids } = this.#parts
@@ -172,14 +166,14 @@ export class Steps {
     if (recorded !== undefined) {
       follower?.end()
       // The work of an earlier attempt returned it.
-      return recorded.output as T
+      return outputOf(recorded) as T
     }
     journal.beginStep()
     const others = journal.inFlight
     const leave = journal.enter()
     try {
       const step = { label, key, others, signal: signal(), startedAt: elapsed(settings.clock) }
-      const all = (): Promise<ReadonlyJson | undefined> =>
+      const all = (): Promise<unknown> =>
         this.#attempts(step, retry, (count) => perform({ ...step, attempt: count }, timeoutMs))
       // The copy that the journal keeps, as in a replay.
       return (await (follower === undefined ? all() : followed(follower, all))) as T
@@ -222,7 +216,7 @@ export class Steps {
 
   async #record(
     { label, attempt, startedAt, others }: StepAttempt,
-    result: { readonly output?: ReadonlyJson; readonly error?: StepError },
+    result: StepResult | { readonly error: StepError },
   ): Promise<void> {
     const { settings, stored } = this.#port
     const { journal, writes } = this.#parts
@@ -324,17 +318,34 @@ async function start<T>(work: () => T | Promise<T>): Promise<T> {
   return await work()
 }
 
+/** What an entry has of the output of its step: nothing for `undefined`. */
+interface StepResult {
+  readonly output?: ReadonlyJson | undefined
+  readonly tagged?: true | undefined
+}
+
+/** The copy of the output that the code receives. */
+function outputOf({ output, tagged }: StepResult): unknown {
+  return output === undefined ? undefined : restored(output, tagged, 'output')
+}
+
 function readOutput(
   output: unknown,
   key: string,
   { maxStepBytes, maxDepth }: TurnPort['settings']['limits'],
-): ReadonlyJson | undefined {
-  if (output === undefined) return undefined
+): StepResult {
+  if (output === undefined) return {}
   const limit = { subject: `Output of step ${key}`, option: 'limits.maxStepBytes', maxBytes: maxStepBytes }
-  const reader = new JsonReader(limit, maxDepth)
-  const read = reader.read(output, 'output')
-  reader.check(read)
-  return read
+  const reader = new JsonReader(limit, maxDepth, TAGS)
+  const { json, tagged } = reader.readTagged(output, 'output')
+  reader.check(json)
+  return { output: json, ...(tagged && { tagged }) }
+}
+
+/** A generator begins its work only when something reads it. */
+function requireNoGenerator(work: unknown): void {
+  if (/Generator/.test(Object.prototype.toString.call(work)))
+    throw invalidParams('work', 'must return data, and is a generator: collect what it yields')
 }
 
 function toSettings(options: StepOptions, method: string): Settings {

@@ -4,7 +4,8 @@
  * @module
  */
 import { invalidParams } from '../../core/errors.js'
-import type { ReadonlyJson } from '../../core/json-types.js'
+import type { JournalEntry } from '../../core/events.js'
+import { restored } from '../../core/tagged-json.js'
 import { receivedEntry, signalNameOf } from '../../core/evolve.js'
 import { observed, onAbort } from '../../runtime/abort.js'
 import { MAX_DELAY_MS, withKeepAlive, type Clock } from '../../runtime/clock.js'
@@ -31,9 +32,10 @@ interface OpenWait {
   readonly stop: () => void
   /** For a wait for a signal: its label, and what ends it. */
   readonly label?: string
-  readonly receive?: (value: ReadonlyJson) => void
+  readonly receive?: (value: unknown) => void
 }
 
+type ReceivedEntry = Extract<JournalEntry, { readonly kind: 'received' }>
 type NewWait<T> = (resolve: (value: T) => void) => Omit<OpenWait, 'reject'>
 
 export class Waits {
@@ -142,27 +144,28 @@ export class Waits {
     const received = await journal.next('received', label)
     if (received === undefined && begun === undefined) signal().throwIfAborted()
     if (received === undefined && begun === undefined) journal.record({ kind: 'wait', name: label })
-    // The value may be `null`.
-    const known = received === undefined ? this.#receive(label) : received.value
-    const value = known === undefined ? await this.#signal(label) : known
+    const value = received === undefined ? await this.#signal(label) : valueOf(received)
     // Without a schema, the caller says what the value is.
     return schema === undefined ? (value as T) : await validSignal(schema, name, value)
   }
 
-  async #signal(label: string): Promise<ReadonlyJson> {
+  async #signal(label: string): Promise<unknown> {
+    const known = this.#receive(label)
+    // It may be `null`.
+    if (known !== undefined) return known
     const stop = (): void => {}
     return await this.#until((receive) => ({ dueAt: Infinity, stop, label, receive }))
   }
 
   /** The value of the next signal for this wait, if it has come. */
-  #receive(label: string, others?: number): ReadonlyJson | undefined {
+  #receive(label: string, others?: number): unknown {
     const journal = this.#journal
     const { tasks, task: taskOf } = this.#port
     if (!journal.isRecording) return tasks.receive?.(taskOf().id, label)
     const task = taskOf().peek()
     const entry = task === null ? undefined : receivedEntry(task, label)
     if (entry !== undefined) journal.record(entry, others)
-    return entry?.value
+    return entry && valueOf(entry)
   }
 
   async #until<T>(begin: NewWait<T>): Promise<T> {
@@ -186,16 +189,16 @@ export class Waits {
   }
 }
 
+function valueOf({ value, tagged }: ReceivedEntry): unknown {
+  return restored(value, tagged, 'signal')
+}
+
 /**
  * The value of a signal, as the schema of the code that waits for it returns it.
  *
  * @throws {A2AError} As a rejection: `INVALID_PARAMS` with the path `signal`.
  */
-async function validSignal<T>(
-  schema: StandardSchema<unknown, T>,
-  name: string,
-  value: ReadonlyJson,
-): Promise<T> {
+async function validSignal<T>(schema: StandardSchema<unknown, T>, name: string, value: unknown): Promise<T> {
   const checked = await schema['~standard'].validate(value)
   if (checked.issues === undefined) return checked.value
   throw invalidParams('signal', `"${name}" does not match the schema: ${linesOf(checked.issues)}`)

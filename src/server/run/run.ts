@@ -16,10 +16,8 @@ import type {
   DelegationResult,
   SignalOptions,
   SleepOptions,
-  StepContext,
-  StepOptions,
-  StepOutput,
-  TransactionWork,
+  StepMethod,
+  TransactionMethod,
 } from '../journal/call-types.js'
 
 /** A message of the conversation, read-only. */
@@ -203,19 +201,15 @@ export interface Run<P extends Principal = Principal> {
    * another step than the first. `work` must not call a method of the run that records something, such as `step`: its entry
    * would not match when the turn continues.
    *
-   * @returns A copy of the output, which must be JSON or `undefined`.
+   * @returns A copy of the output: `StepOutput` says what it can be.
    * @throws What `work` throws after its last attempt. From the journal, an error with the beginnings of its `name` (100
    *   characters) and its `message` (2,000), and with its `code`, if that is a text or a number. An `A2AError` is one again,
    *   with its `data`, if these have at most 8 KiB.
    *   {@link A2AError} `JOURNAL_MISMATCH`; `LIMIT_EXCEEDED` for an output over `limits.maxStepBytes`, a step
-   *   beyond `limits.maxSteps` or a journal beyond `limits.maxJournalBytes`; `INVALID_PARAMS` for one
-   *   that is not JSON; `REQUEST_TIMED_OUT` after `timeoutMs`; the signal's reason.
+   *   beyond `limits.maxSteps` or a journal beyond `limits.maxJournalBytes`; `INVALID_PARAMS`, with its path, for what
+   *   cannot be stored; `REQUEST_TIMED_OUT` after `timeoutMs`; the signal's reason.
    */
-  readonly step: <T extends StepOutput>(
-    name: string,
-    work: (step: StepContext) => T | Promise<T>,
-    options?: StepOptions,
-  ) => Promise<T>
+  readonly step: StepMethod
   /**
    * Does `work` with the client of the store, and stores its output, in one transaction: both are stored, or neither. So what
    * the work writes to the database happens exactly once, also when the process dies. Otherwise as {@link step}, and with its
@@ -236,11 +230,7 @@ export interface Run<P extends Principal = Principal> {
    * @throws As {@link step}; `TypeError`, as a rejection, over a store without transactions, and for work over SQLite that
    *   returns a promise or ends the transaction.
    */
-  readonly transaction: <T extends StepOutput, C = unknown>(
-    name: string,
-    work: TransactionWork<T, C>,
-    options?: StepOptions,
-  ) => Promise<T>
+  readonly transaction: TransactionMethod
   /**
    * Sends a message to another agent, such as an `A2AClient`, and follows the agent's task until it ends. Over a store, the
    * result becomes part of the task's journal: when the turn continues in another process, this process follows the same task
@@ -276,7 +266,7 @@ export interface Run<P extends Principal = Principal> {
    */
   readonly sleep: (name: string, options: SleepOptions) => Promise<void>
   /**
-   * Waits for a signal: a JSON value that other code sends to this task, in any process, by `tasks.signal(taskId, name, value)`.
+   * Waits for a signal: a value that other code sends to this task, in any process, by `tasks.signal(taskId, name, value)`.
    * The task stays `working`. Signals of one name are received in their order, also those that came before. Each call receives
    * one.
    *

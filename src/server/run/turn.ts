@@ -10,6 +10,13 @@ import type { TaskSnapshot } from '../../core/task.js'
 import type { Follower } from '../../remote/follower.js'
 import type { Principal } from '../caller.js'
 import { beginAgain, continuedEntry } from '../journal/continuation.js'
+import type {
+  StepMethod,
+  StepOptions,
+  StepWork,
+  TransactionMethod,
+  TransactionWork,
+} from '../journal/call-types.js'
 import { Delegations } from '../journal/delegations.js'
 import { Journal } from '../journal/journal.js'
 import type { OpenTurn } from '../journal/open-turn.js'
@@ -190,10 +197,14 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     else this.#parts.writes.write(chunk, options)
   }
 
-  readonly step: Run<P>['step'] = (name, work, options) => this.#made.steps.step(name, work, options)
+  readonly step: StepMethod = <T>(name: string, work: StepWork<T>, options?: StepOptions) =>
+    this.#made.steps.step(name, work, options)
 
-  readonly transaction: Run<P>['transaction'] = (name, work, options) =>
-    this.#made.steps.transaction(name, work, options)
+  readonly transaction: TransactionMethod = <T, C>(
+    name: string,
+    work: TransactionWork<T, C>,
+    options?: StepOptions,
+  ) => this.#made.steps.transaction(name, work, options)
 
   readonly delegate: Run<P>['delegate'] = (name, agent, message, options) =>
     this.#made.delegations.delegate(name, agent, message, options)

@@ -6,7 +6,7 @@
 import type { JournalEntry } from '../../core/events.js'
 import type { StoredEvent } from '../../durable/stored-events.js'
 import type { Run } from '../../server/run/run.js'
-import type { StepContext } from '../../server/journal/call-types.js'
+import type { StepContext, StepOptions, StepWork, TransactionWork } from '../../server/journal/call-types.js'
 
 type StepEntry = Extract<JournalEntry, { readonly kind: 'step' }>
 
@@ -58,10 +58,15 @@ export class Recorder {
   readonly wrap = (run: Run): Run => {
     let values = 0
     const own: Partial<Run> = {
-      step: (name, work, options) => run.step(name, (step) => work(this.#begun(step)), options),
-      transaction: (name, work, options) =>
-        // The client is passed on as it is.
-        run.transaction(name, (client, step) => work(client as never, this.#begun(step)), options),
+      // Both pass the client and the output on as they are.
+      step: <T>(name: string, work: StepWork<T>, options?: StepOptions) =>
+        run.step(name, (step): unknown => work(this.#begun(step)), options) as Promise<T>,
+      transaction: <T, C>(name: string, work: TransactionWork<T, C>, options?: StepOptions) =>
+        run.transaction(
+          name,
+          (client: C, step): unknown => work(client, this.#begun(step)),
+          options,
+        ) as Promise<T>,
       random: () => {
         run.random()
         return (++values % 1_000) / 1_000
