@@ -59,7 +59,6 @@ export default tseslint.config(
       'src/client/connection/connection.ts',
       'src/server/schedule/follow-up.ts',
       'src/server/schedule/lease-scheduler.ts',
-      'src/server/schedule/run-manager.ts',
     ],
     rules: { complexity: ['error', 20] },
   },

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { LeasedTasks, LocalTasks, MaybePromise, SharedTasks, SyncTasks } from '../core/managers.js'
+import type { LocalTasks, MaybePromise, SharedTasks } from '../core/managers.js'
 import { requireProtocolSteps } from '../core/lifecycle.js'
 import type { TaskSnapshot } from '../core/task.js'
 import { quote } from '../runtime/describe.js'
@@ -13,24 +13,6 @@ export type ServedTasks = LocalTasks | SharedTasks
 
 /** A manager with any lifecycle, which {@link requireTasks} checks. Types of `waitFor` differ by lifecycle. */
 export type AnyTasks = Omit<LocalTasks<string>, 'waitFor'> | Omit<SharedTasks<string>, 'waitFor'>
-
-/** The tasks that runs work on: all those of a local manager, or those that this process holds leases of. */
-export interface WorkedTasks extends SyncTasks {
-  /** Lets a new task be discarded. Only over a shared store, where a task is stored before its code runs. */
-  readonly propose?: LeasedTasks['propose']
-  readonly confirm?: LeasedTasks['confirm']
-  readonly discard?: LeasedTasks['discard']
-  /** Requires the lease of the task, before work that must not be done twice. Only over a shared store. */
-  readonly requireLease?: LeasedTasks['requireLease']
-  /** Adds entries to the journal of the task's turn. */
-  readonly recordJournal?: LeasedTasks['recordJournal']
-  /** Does work in a transaction of the store, with its entry in the journal. Only over stores that have transactions. */
-  readonly transact?: LeasedTasks['transact']
-  /** Receives a signal. Only over a manager in memory, whose journal is not recorded. */
-  readonly receive?: LocalTasks['receive']
-  /** As `patchTask`, but changes nothing if another process changes the task first. Only over a shared store. */
-  readonly finish?: LeasedTasks['finish']
-}
 
 /** Whether other processes may share the tasks. */
 export function isShared(tasks: ServedTasks): tasks is SharedTasks {

@@ -4,8 +4,7 @@
  * @module
  */
 import type { TaskKey } from '../../core/task.js'
-import type { DelegationMarks } from './delegation-marks.js'
-import type { TurnPort } from './turn-port.js'
+import type { TaskMarks, TurnPort } from './turn-port.js'
 
 export interface OpenDelegation {
   /** Resolves when the task is stored and marked. */
@@ -38,7 +37,7 @@ export class OpenDelegations {
     return delegation
   }
 
-  #mark(marks: DelegationMarks): Promise<void> {
+  #mark(marks: TaskMarks): Promise<void> {
     const marked = this.#latest.then(async () => {
       if (this.#key !== undefined) return
       const { stored, tasks, task: taskOf } = this.#port
@@ -52,7 +51,7 @@ export class OpenDelegations {
     return marked
   }
 
-  #unmark(marks: DelegationMarks): void {
+  #unmark(marks: TaskMarks): void {
     this.#latest = this.#latest.then(async () => {
       const key = this.#key
       if (key === undefined || this.#open.size > 0) return

@@ -21,7 +21,6 @@ import type { Journal } from './journal.js'
 import { requireName } from './names.js'
 import { causeOf, toError, toStepError, type FailedStep } from './step-errors.js'
 import type { TurnPort } from './turn-port.js'
-import type { Waits } from './waits.js'
 import type { StepWrites } from './writes/step-writes.js'
 import type { TurnIds } from './writes/turn-ids.js'
 
@@ -50,7 +49,8 @@ type Perform = (attempt: StepAttempt, timeoutMs: number | undefined) => Promise<
 /** What steps use of the other parts of their turn. */
 interface Parts {
   readonly journal: Journal
-  readonly waits: Waits
+  /** Resolves after `ms`, or when the run is over. */
+  readonly pause: (ms: number) => Promise<void>
   readonly writes: StepWrites
   readonly ids: TurnIds
 }
@@ -209,7 +209,7 @@ export class Steps {
         this.#failed = { step: label, error: failure }
         throw failure
       }
-      await this.#parts.waits.pause(retry.pauseMs(count))
+      await this.#parts.pause(retry.pauseMs(count))
       requireRunning()
     }
   }

@@ -5,15 +5,32 @@
  */
 import type { JournalEntry } from '../../core/events.js'
 import type { LineageSource } from '../../core/lineage/mark.js'
-import type { DeepReadonly, Message, Part, TaskSnapshot } from '../../core/task.js'
+import type { LeasedTasks, LocalTasks, SyncTasks } from '../../core/managers.js'
+import type { DeepReadonly, Message, Part, TaskKey, TaskSnapshot } from '../../core/task.js'
 import type { Clock } from '../../runtime/clock.js'
 import type { GenerateId } from '../../runtime/ids.js'
 import type { ObservedStep, StepFollower } from '../observers.js'
 import type { RetrySettings } from '../retry.js'
-import type { WorkedTasks } from '../tasks.js'
-import type { DelegationMarks } from './delegation-marks.js'
 import type { JournalLimits } from './journal-size.js'
 import type { EarlierAttempts } from './open-turn.js'
+
+/** The tasks that runs work on: all those of a local manager, or those that this process holds leases of. */
+export interface WorkedTasks extends SyncTasks {
+  /** Lets a new task be discarded. Only over a shared store, where a task is stored before its code runs. */
+  readonly propose?: LeasedTasks['propose']
+  readonly confirm?: LeasedTasks['confirm']
+  readonly discard?: LeasedTasks['discard']
+  /** Requires the lease of the task, before work that must not be done twice. Only over a shared store. */
+  readonly requireLease?: LeasedTasks['requireLease']
+  /** Adds entries to the journal of the task's turn. */
+  readonly recordJournal?: LeasedTasks['recordJournal']
+  /** Does work in a transaction of the store, with its entry in the journal. Only over stores that have transactions. */
+  readonly transact?: LeasedTasks['transact']
+  /** Receives a signal. Only over a manager in memory, whose journal is not recorded. */
+  readonly receive?: LocalTasks['receive']
+  /** As `patchTask`, but changes nothing if another process changes the task first. Only over a shared store. */
+  readonly finish?: LeasedTasks['finish']
+}
 
 /** What replaying and recording use of the settings of a handler. */
 export interface TurnSettings {
@@ -22,6 +39,12 @@ export interface TurnSettings {
   readonly retry?: RetrySettings | undefined
   readonly recordStacks: boolean
   readonly limits: JournalLimits & { readonly maxStepBytes: number; readonly maxDepth: number }
+}
+
+/** Marks on tasks that wait for other agents: see `DelegationMarks`. */
+export interface TaskMarks {
+  put(task: TaskKey): Promise<void>
+  remove(task: TaskKey): Promise<void>
 }
 
 /** What replaying and recording use of their run. */
@@ -35,7 +58,7 @@ export interface TurnPort {
   /** Absent for a new turn. */
   readonly earlier: EarlierAttempts | undefined
   /** Marks tasks that wait for other agents. Absent where tasks are in memory. */
-  readonly marks: DelegationMarks | undefined
+  readonly marks: TaskMarks | undefined
   /** Creates the task first where there is none. `peek` is `null` when the task is gone or held elsewhere. */
   readonly task: () => { readonly id: string; peek(): TaskSnapshot | null }
   /** The id of the task, which may not exist yet, or which this process has let go of. */

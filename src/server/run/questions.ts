@@ -6,7 +6,7 @@
 import type { JournalEntry } from '../../core/events.js'
 import type { Message } from '../../core/task.js'
 import type { QueuedMessage } from './message-queue.js'
-import type { AskingState, RunPort } from './run-port.js'
+import type { AskingState, RunPort } from './run-context.js'
 import type { ReadonlyMessage, Say } from './run.js'
 import type { Principal } from '../caller.js'
 import type { Journal } from '../journal/journal.js'

@@ -1,20 +1,20 @@
 /**
- * Inputs and callbacks of one run.
+ * Inputs and callbacks of one run, and the port between it and its turn.
  *
  * @module
  */
 import type { JsonValue } from '../../core/json-types.js'
-import type { Lifecycle } from '../../core/lifecycle.js'
+import type { JournalEntry } from '../../core/events.js'
+import type { Lifecycle, TaskState } from '../../core/lifecycle.js'
 import type { TaskKey, TaskSnapshot } from '../../core/task.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
 import type { MessageQueues, QueuedMessage } from './message-queue.js'
-import type { ConversationOptions, ConversationPage } from './run.js'
+import type { ConversationOptions, ConversationPage, Say } from './run.js'
 import type { StandardSchema } from '../standard-schema.js'
 import type { DelegationMarks } from '../journal/delegation-marks.js'
 import type { EarlierAttempts, OpenTurn } from '../journal/open-turn.js'
-import type { TurnSettings } from '../journal/turn-port.js'
+import type { TurnPort, TurnSettings, WorkedTasks } from '../journal/turn-port.js'
 import type { ObservedStep, StepFollower } from '../observers.js'
-import type { WorkedTasks } from '../tasks.js'
 import type { Principal } from '../caller.js'
 
 /** The ids of a run's task, which may not exist yet. */
@@ -61,4 +61,23 @@ export interface RunContext<P extends Principal> {
   readonly onContinued: (again: OpenTurn | undefined) => void
   /** Called when the run begins or stops to wait for the user: `runTimeoutMs` does not count this time. */
   readonly onWaiting: (isWaiting: boolean) => void
+}
+
+export type AskingState = 'input-required' | 'auth-required'
+
+/** What a question says. */
+export interface Prompt {
+  readonly say: Say
+  readonly messageId: string
+}
+
+/** What a turn uses of its run. */
+export interface RunPort<P extends Principal> extends TurnPort {
+  readonly context: RunContext<P>
+  /** As that of the journal. `show` throws when there is no task to show. */
+  readonly task: () => ReturnType<TurnPort['task']> & { show(reason: Error | undefined): TaskSnapshot }
+  /** Moves the task, with `say` as a message of the conversation, in one change with the entries. */
+  readonly move: (state: TaskState, entries: readonly JournalEntry[], say?: Prompt) => void
+  /** Shows a question that the conversation has, unless the task shows it. */
+  readonly showAgain: (state: AskingState, prompt: Prompt) => void
 }

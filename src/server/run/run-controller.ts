@@ -14,15 +14,22 @@ import { textOf } from '../../wire/text.js'
 import type { Follower } from '../../remote/follower.js'
 import { lineageOf } from './lineage.js'
 import { originOf } from './message-queue.js'
-import type { AskingState, RunPort } from './run-port.js'
+import type { AskingState, RunContext, RunPort } from './run-context.js'
 import { Turn } from './turn.js'
 import { Deferred, type FirstResponse } from './first-response.js'
 import { toArtifact, toMessage, toProgress, toPrompt, toReply } from './agent-message.js'
 import type { Result } from './output.js'
 import { refuseComplete } from '../standard-schema.js'
-import type { ArtifactOptions, ContinuedInput, ConversationOptions, ConversationPage } from './run.js'
-import type { Progress, ReadonlyMessage, Run, Say } from './run.js'
-import type { RunContext } from './run-context.js'
+import type {
+  ArtifactOptions,
+  ContinuedInput,
+  ConversationOptions,
+  ConversationPage,
+  Progress,
+  ReadonlyMessage,
+  Run,
+  Say,
+} from './run.js'
 import { earliestDeadline } from './task/deadline.js'
 import { NewTask } from './task/new-task.js'
 import { RunTask } from './task/run-task.js'

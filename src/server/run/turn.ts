@@ -29,7 +29,7 @@ import { TurnIds, type MadeKind } from '../journal/writes/turn-ids.js'
 import { toContinued } from './agent-message.js'
 import type { QueuedMessage } from './message-queue.js'
 import { Questions } from './questions.js'
-import type { RunPort } from './run-port.js'
+import type { RunPort } from './run-context.js'
 import type { ContinuedInput, Run, TurnMethods } from './run.js'
 
 /** What replays and records a turn. */
@@ -302,7 +302,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
       ...{ journal, waits, writes },
       questions: new Questions(port, { journal, ids, onWaiting: () => this.#onWaiting() }),
       delegations: new Delegations(port, journal, ids),
-      steps: new Steps(port, { journal, waits, writes, ids }),
+      steps: new Steps(port, { journal, writes, ids, pause: (ms) => waits.pause(ms) }),
       values: new Values(port, journal),
     }
   }

@@ -4,8 +4,10 @@
  * @module
  */
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
+import { readLineage } from '../../core/lineage/lineage.js'
 import type { TaskKey, TaskSnapshot } from '../../core/task.js'
 import type { Follower } from '../../remote/follower.js'
+import type { DelegationMarks } from '../journal/delegation-marks.js'
 import type { OpenTurn } from '../journal/open-turn.js'
 import type { QueuedMessage } from '../run/message-queue.js'
 import type { RunController } from '../run/run-controller.js'
@@ -114,6 +116,16 @@ export function toActiveRun<P extends Principal>(
     broken,
     break: reject,
   }
+}
+
+/** Notes that the run's new task was created for the task of another agent, where the message says so. */
+export function markChild<P extends Principal>(
+  { message, stored }: ActiveRun<P>,
+  task: TaskKey,
+  marks: DelegationMarks | undefined,
+): void {
+  const parent = readLineage(message.request.message.metadata)?.parentTaskId
+  if (parent !== undefined) stored?.then(() => marks?.addChild(task, parent)).catch(() => undefined)
 }
 
 /** Answers the clients that wait for this run: another process continues its task, or they send the message again. */

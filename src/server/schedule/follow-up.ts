@@ -12,7 +12,7 @@ import type { SendRequest } from '../../wire/dialect.js'
 import { acceptedAgain, acceptedBy, type AcceptedTask } from './accepted-message.js'
 import { isListening, steer } from './active-run.js'
 import type { QueuedMessage } from '../run/message-queue.js'
-import type { RunHost, RunScheduler } from './run-scheduler.js'
+import type { SchedulePort, RunScheduler } from './run-scheduler.js'
 import { differenceOf, fittingId, messageOf, requireSame } from '../idempotency.js'
 import { POLICIES, type FollowUpPolicy, type Settings } from '../options.js'
 import type { Principal } from '../caller.js'
@@ -96,7 +96,7 @@ export function policyFor(
  * @throws {A2AError} As `RunManager.accept`. The message is then not in the conversation.
  */
 export function acceptHere<P extends Principal>(
-  { settings, registry, begin }: RunHost<P>,
+  { settings, registry, begin }: SchedulePort<P>,
   scheduler: Pick<RunScheduler<P>, 'tasks' | 'assigned'> & {
     /** Continues a turn whose code is not in memory, with the messages that are queued. */
     readonly continueTurn: (taskId: string) => void

@@ -19,7 +19,7 @@ import type { DelegationMarks } from '../journal/delegation-marks.js'
 import { FollowedTasks } from './followed-tasks.js'
 import { FAILED, SHUT_DOWN } from '../run/failure-texts.js'
 import type { EarlierAttempts } from '../journal/open-turn.js'
-import type { RunHost } from './run-scheduler.js'
+import type { SchedulePort } from './run-scheduler.js'
 import { UnreadMessages } from './unread-messages.js'
 import type { Principal } from '../caller.js'
 
@@ -42,7 +42,7 @@ interface LeaseContext<P extends Principal> {
  */
 export class LeaseScheduler<P extends Principal> {
   readonly #context: LeaseContext<P>
-  readonly #host: RunHost<P>
+  readonly #port: SchedulePort<P>
   /** The jobs of one task run one after the other, so none finds its lease half acquired or half released. */
   readonly #jobs = new KeyedQueue()
   /** The last run of each task that is held here and has no run now. */
@@ -54,21 +54,21 @@ export class LeaseScheduler<P extends Principal> {
   #restarting = 0
   readonly #retries: Retries
 
-  constructor(context: LeaseContext<P>, host: RunHost<P>) {
+  constructor(context: LeaseContext<P>, port: SchedulePort<P>) {
     this.#context = context
-    this.#host = host
+    this.#port = port
     this.#followed = new FollowedTasks(
       context,
       (taskId) => this.schedule(taskId),
       (error, taskId) => this.report(error, taskId),
     )
-    this.#unread = new UnreadMessages(context, host.registry.queues)
-    this.#retries = new Retries(host.settings.clock)
+    this.#unread = new UnreadMessages(context, port.registry.queues)
+    this.#retries = new Retries(port.settings.clock)
   }
 
   /** Whether one more recovered task can begin its run here. */
   get hasRoom(): boolean {
-    const { registry } = this.#host
+    const { registry } = this.#port
     return !registry.isClosing && registry.hasRoom(this.#restarting)
   }
 
@@ -86,13 +86,13 @@ export class LeaseScheduler<P extends Principal> {
 
   /** The message that the latest run of a held task was begun for. */
   latestMessage(taskId: string): QueuedMessage<P> | undefined {
-    return (this.#host.registry.runOf(taskId) ?? this.#previous.get(taskId))?.message
+    return (this.#port.registry.runOf(taskId) ?? this.#previous.get(taskId))?.message
   }
 
   /** Stores in the lease's note that the work is now about `message`: a process that recovers the task begins with it. */
   assigned(taskId: string, message: QueuedMessage<P>): void {
     this.#context.leased.setNote(taskId, toNote(message))
-    if (message.isForwarded) this.#host.registry.runOf(taskId)?.forwarded.push(message)
+    if (message.isForwarded) this.#port.registry.runOf(taskId)?.forwarded.push(message)
   }
 
   /** Schedules {@link nextTurn} after the end of a run, whose agents are followed from now on. */
@@ -141,7 +141,7 @@ export class LeaseScheduler<P extends Principal> {
    */
   async #nextStep(taskId: string, acquiredAt: number | undefined): Promise<NextStep> {
     const { leased } = this.#context
-    const { registry } = this.#host
+    const { registry } = this.#port
     await leased.stored(taskId)
     await this.#unread.queue(taskId)
     const hasWait = await this.#hasWait(leased.peekTask(taskId))
@@ -173,7 +173,7 @@ export class LeaseScheduler<P extends Principal> {
 
   #isToPark(task: TaskSnapshot, parked: Parked): boolean {
     return (
-      !this.#followed.hasEnded(task.id) && isToPark(task, parked, this.#host.registry.queues.has(task.id))
+      !this.#followed.hasEnded(task.id) && isToPark(task, parked, this.#port.registry.queues.has(task.id))
     )
   }
 
@@ -183,11 +183,11 @@ export class LeaseScheduler<P extends Principal> {
    */
   async #park(task: TaskSnapshot, { wakeAt }: Parked): Promise<NextStep> {
     const { leased } = this.#context
-    const { queues } = this.#host.registry
+    const { queues } = this.#port.registry
     // The lease stays here with the agents that are followed, and goes to another process when this one closes.
     if (this.#followed.isFollowing(task.id)) return 'left'
     if (queues.unnoted(task.id).length > 0) return this.#noteWaiting(task)
-    const wakeInMs = wakeAt - this.#host.settings.clock.now()
+    const wakeInMs = wakeAt - this.#port.settings.clock.now()
     if (!(await leased.release(task.id, wakeInMs === Infinity ? RECHECK_MS : wakeInMs))) return 'again'
     queues.delete(task.id)
     return 'left'
@@ -195,7 +195,7 @@ export class LeaseScheduler<P extends Principal> {
 
   /** Stores notes on the messages that wait, for the process that continues. */
   async #noteWaiting(task: TaskSnapshot): Promise<NextStep> {
-    const { queues } = this.#host.registry
+    const { queues } = this.#port.registry
     for (const message of queues.unnoted(task.id)) {
       await this.#context.notes.put(task, message)
       queues.noted(task.id, message)
@@ -205,7 +205,7 @@ export class LeaseScheduler<P extends Principal> {
 
   async #beginNext(task: TaskSnapshot, next: QueuedMessage<P>): Promise<NextStep> {
     if (this.#isLeftToOthers(next)) {
-      if (this.#host.registry.queues.unnoted(task.id).length > 0) return this.#noteWaiting(task)
+      if (this.#port.registry.queues.unnoted(task.id).length > 0) return this.#noteWaiting(task)
       this.#leaveToOthers(task.id, next)
       return 'left'
     }
@@ -221,7 +221,7 @@ export class LeaseScheduler<P extends Principal> {
    */
   restart(task: TaskSnapshot, note: JsonValue | undefined, isSteered: (message: Message) => boolean): void {
     const { id } = task
-    const { queues } = this.#host.registry
+    const { queues } = this.#port.registry
     if (task.turn === undefined) queues.unshift(id, this.#context.notes.unanswered(task, note, isSteered))
     else this.#unread.add(task, isSteered)
     this.#restarting += 1
@@ -239,16 +239,16 @@ export class LeaseScheduler<P extends Principal> {
     this.#previous.delete(taskId)
     this.#followed.stop(taskId)
     this.#unread.delete(taskId)
-    this.#host.registry.lose(taskId, reason, previous?.task)
+    this.#port.registry.lose(taskId, reason, previous?.task)
     previous?.break(reason)
   }
 
   report(error: unknown, taskId: string): void {
-    this.#host.settings.onError(error, { during: 'execute', taskId })
+    this.#port.settings.onError(error, { during: 'execute', taskId })
   }
 
   #nextMessage(taskId: string, task: TaskSnapshot | null): QueuedMessage<P> | undefined {
-    const { queues } = this.#host.registry
+    const { queues } = this.#port.registry
     if (task !== null && !isTerminal(task.state)) return queues.first(taskId)
     queues.delete(taskId)
     return undefined
@@ -257,7 +257,7 @@ export class LeaseScheduler<P extends Principal> {
   /** Removes the notes on messages that the run has dealt with. Unread answers are queued again and keep theirs. */
   #removeNotes(taskId: string, { task, forwarded }: ActiveRun<P>): void {
     if (task === undefined) return
-    const { queues } = this.#host.registry
+    const { queues } = this.#port.registry
     for (const queued of forwarded) {
       if (!queues.includes(taskId, queued)) void this.#context.notes.remove(task, queued.request.message)
     }
@@ -281,7 +281,7 @@ export class LeaseScheduler<P extends Principal> {
     if (turn === undefined || isTerminal(state)) return false
     const parked = this.#parkedOf(id)
     const isSignaled = parked !== undefined && signals.some(({ name }) => parked.signals.includes(name))
-    const hasNews = isSignaled || this.#followed.hasEnded(id) || this.#host.registry.queues.has(id)
+    const hasNews = isSignaled || this.#followed.hasEnded(id) || this.#port.registry.queues.has(id)
     return hasWait || hasNews || !isInterrupted(state)
   }
 
@@ -301,7 +301,7 @@ export class LeaseScheduler<P extends Principal> {
     task: TaskSnapshot,
     { request, steering = [] }: QueuedMessage<P>,
   ): Promise<EarlierAttempts | 'over'> {
-    const { queues } = this.#host.registry
+    const { queues } = this.#port.registry
     const turn = await readUnmarkedTurn(this.#context.tasks, task, request.message.messageId)
     if (!turn.isOver) return turn
     queues.remove(task.id, turn.read)
@@ -341,7 +341,7 @@ export class LeaseScheduler<P extends Principal> {
     { isContinued, isComplete } = { isContinued: false, isComplete: false },
   ): Promise<boolean> {
     const { tasks, leased } = this.#context
-    const { registry, begin } = this.#host
+    const { registry, begin } = this.#port
     const { id, owner = null } = task
     try {
       const message = isComplete ? next : await this.#restore(task, next)
@@ -377,14 +377,14 @@ export class LeaseScheduler<P extends Principal> {
 
   /** Whether a process that recovers the task begins the run of this message, which is stored. */
   #isLeftToOthers({ isForwarded }: QueuedMessage<P>): boolean {
-    return this.#host.registry.isClosing && (isForwarded === true || this.#context.leased.handsOver)
+    return this.#port.registry.isClosing && (isForwarded === true || this.#context.leased.handsOver)
   }
 
   /** The lease expires, and a process that recovers the task begins with this message, or with that of a run which was cut off. */
   #leaveToOthers(taskId: string, next: QueuedMessage<P>): void {
     const isCutOff = this.#previous.get(taskId)?.run.abortReason !== undefined
     if (next.note === undefined && !isCutOff) this.#context.leased.setNote(taskId, toNote(next))
-    this.#host.registry.queues.delete(taskId)
+    this.#port.registry.queues.delete(taskId)
   }
 
   #fail(taskId: string, text: string): void {

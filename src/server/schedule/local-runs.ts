@@ -19,7 +19,7 @@ import { KeyedQueue } from '../../runtime/keyed-queue.js'
 import { hasOpenWait, readOpenTurn, unreadMessages } from '../journal/earlier-attempts.js'
 import { RequestNotes, toNote } from './request-notes.js'
 import { FAILED, SHUT_DOWN } from '../run/failure-texts.js'
-import type { RunHost, RunScheduler } from './run-scheduler.js'
+import type { SchedulePort, RunScheduler } from './run-scheduler.js'
 import type { Principal } from '../caller.js'
 import { keptId } from '../chosen-ids.js'
 import { unavailable } from '../unavailable.js'
@@ -27,16 +27,16 @@ import { unavailable } from '../unavailable.js'
 export class LocalRuns<P extends Principal> implements RunScheduler<P> {
   readonly tasks: LocalTasks
   readonly handsOver = false
-  readonly #host: RunHost<P>
+  readonly #port: SchedulePort<P>
   readonly #notes: RequestNotes<P>
   readonly #stopListening: (() => void) | undefined
   /** The jobs of one task run one after the other. */
   readonly #jobs = new KeyedQueue()
 
-  constructor(tasks: LocalTasks, host: RunHost<P>) {
+  constructor(tasks: LocalTasks, port: SchedulePort<P>) {
     this.tasks = tasks
-    this.#host = host
-    this.#notes = new RequestNotes(host.settings)
+    this.#port = port
+    this.#notes = new RequestNotes(port.settings)
     this.#stopListening = tasks.unfinished?.listen((taskId) => this.continueTurn(taskId))
     tasks.on('task:evicted', this.#onGone)
     tasks.on('task:expired', this.#onGone)
@@ -50,7 +50,7 @@ export class LocalRuns<P extends Principal> implements RunScheduler<P> {
   followUp(taskId: string, message: QueuedMessage<P>): AcceptedTask {
     const task = this.tasks.peekTask(taskId, message.owner)
     if (task === null) throw taskNotFound(taskId)
-    return acceptHere(this.#host, this, task, message)
+    return acceptHere(this.#port, this, task, message)
   }
 
   loadReferences(): undefined {
@@ -79,7 +79,7 @@ export class LocalRuns<P extends Principal> implements RunScheduler<P> {
   runEnded(taskId: string, active: ActiveRun<P>): void {
     // A task that refused its first message was never assigned to the run.
     if (active.task === undefined) return
-    const { registry, failures, settings, begin } = this.#host
+    const { registry, failures, settings, begin } = this.#port
     if (active.isContinued) {
       this.#beginAgain(taskId, active)
       return
@@ -105,7 +105,7 @@ export class LocalRuns<P extends Principal> implements RunScheduler<P> {
 
   /** The turn continues with a new journal. */
   #beginAgain(taskId: string, { again, message, task, break: onBroken }: ActiveRun<P>): void {
-    const { registry, begin, settings } = this.#host
+    const { registry, begin, settings } = this.#port
     try {
       if (again === undefined || task === undefined || registry.isClosing) throw unavailable()
       const { broken } = begin(continuedWith(message, again), { task, earlier: again })
@@ -135,7 +135,7 @@ export class LocalRuns<P extends Principal> implements RunScheduler<P> {
         await this.#continue(taskId)
       } catch (error) {
         const task = this.tasks.peekTask(taskId)
-        this.#host.settings.onError(error, { during: 'execute', taskId })
+        this.#port.settings.onError(error, { during: 'execute', taskId })
         if (task !== null && !isTerminal(task.state))
           this.tasks.patchTask(taskId, { state: 'failed', message: FAILED })
       }
@@ -143,7 +143,7 @@ export class LocalRuns<P extends Principal> implements RunScheduler<P> {
   }
 
   async #continue(taskId: string): Promise<void> {
-    const { registry, begin } = this.#host
+    const { registry, begin } = this.#port
     const task = this.tasks.peekTask(taskId)
     if (task?.turn === undefined || isTerminal(task.state)) return
     const open = await readOpenTurn(this.tasks, task)
@@ -164,12 +164,12 @@ export class LocalRuns<P extends Principal> implements RunScheduler<P> {
   }
 
   readonly #onEvent = (event: TaskEvent): void => {
-    if (isSignal(event)) this.#host.registry.runOf(event.taskId)?.run.turn.onSignal()
+    if (isSignal(event)) this.#port.registry.runOf(event.taskId)?.run.turn.onSignal()
   }
 
   /** A new task with the same id may be worked on already: it keeps its run. */
   readonly #onGone = ({ id, createdAt }: TaskKey): void => {
-    const { registry } = this.#host
+    const { registry } = this.#port
     const { task = { createdAt } } = registry.runOf(id) ?? {}
     if (task.createdAt === createdAt) registry.drop(id)
     registry.deadlines.clear({ id, createdAt })

@@ -7,9 +7,10 @@ import type { A2AError } from '../../core/errors.js'
 import { isInterrupted, isTerminal, type TaskState } from '../../core/lifecycle.js'
 import type { MaybePromise } from '../../core/managers.js'
 import type { OwnerFilter } from '../../core/queries.js'
+import { limitForks } from '../../views/room.js'
 import type { Settings } from '../options.js'
 import { tooManyOf } from '../owner-counts.js'
-import { isPromise } from '../tasks.js'
+import { isPromise, isShared } from '../tasks.js'
 import { untilTimeoutMs } from './waiting-tasks.js'
 
 type Needed = 'clock' | 'limits' | 'tasks'
@@ -58,6 +59,21 @@ export class OwnerTasks {
       live && this.refusal(owner, live)?.then((error) => Promise.reject(error))
     const counting = this.count(owner)
     return isPromise(counting) ? counting.then(check) : check(counting)
+  }
+
+  /**
+   * Limits forks, which no message begins.
+   *
+   * @param requireRun - Throws when this process can begin no run for the owner.
+   * @returns A function that ends it.
+   */
+  limitForks(requireRun: (owner: OwnerFilter) => void): () => void {
+    const { tasks } = this.#settings
+    return limitForks(tasks, (owner, isWorking) => {
+      // Over a store, a process that has room continues the fork.
+      if (isWorking && !isShared(tasks)) requireRun(owner)
+      return this.requireRoom(owner)
+    })
   }
 
   /** The error for an owner that cannot begin another task; `undefined` for one that can. */

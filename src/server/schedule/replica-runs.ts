@@ -21,7 +21,7 @@ import { LeaseScheduler } from './lease-scheduler.js'
 import type { QueuedMessage } from '../run/message-queue.js'
 import { referencesOf } from './references.js'
 import { RequestNotes, toNote } from './request-notes.js'
-import type { RunHost, RunScheduler } from './run-scheduler.js'
+import type { SchedulePort, RunScheduler } from './run-scheduler.js'
 import type { FollowUpPolicy, Settings } from '../options.js'
 import type { Principal } from '../caller.js'
 import { messageOf, requireSame } from '../idempotency.js'
@@ -50,7 +50,7 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
   readonly tasks: LeasedTasks
   readonly #settings: Settings<P>
   readonly #shared: SharedTasks
-  readonly #host: RunHost<P>
+  readonly #port: SchedulePort<P>
   readonly #notes: RequestNotes<P>
   readonly #scheduler: LeaseScheduler<P>
   readonly marks: DelegationMarks
@@ -58,16 +58,16 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
   /** By task, of which each has at most one. */
   readonly #inFlight = new Map<string, InFlight<P>>()
 
-  constructor(shared: SharedTasks, host: RunHost<P>) {
-    this.#settings = host.settings
+  constructor(shared: SharedTasks, port: SchedulePort<P>) {
+    this.#settings = port.settings
     this.#shared = shared
-    this.#host = host
-    this.#notes = new RequestNotes(host.settings, shared.documents)
+    this.#port = port
+    this.#notes = new RequestNotes(port.settings, shared.documents)
     this.marks = new DelegationMarks(shared.documents)
     this.tasks = shared.lease(this)
     const context = { tasks: shared, leased: this.tasks, notes: this.#notes, marks: this.marks }
-    this.#scheduler = new LeaseScheduler(context, host)
-    this.#ended = new EndedDelegations({ settings: host.settings, ...context })
+    this.#scheduler = new LeaseScheduler(context, port)
+    this.#ended = new EndedDelegations({ settings: port.settings, ...context })
   }
 
   get handsOver(): boolean {
@@ -96,7 +96,7 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
       held !== null && isOwnedBy(held, owner) ? held : await requireVisible(this.#shared, taskId, owner)
     const unseen = unrepeated(known, incoming.request, this.#settings)
     if (unseen === undefined && (known !== held || (await this.#isStored(taskId, incoming.request))))
-      return acceptedAgain(this.#host.registry, known)
+      return acceptedAgain(this.#port.registry, known)
     // The process may have lost the task before it stored the first of two equal messages.
     const request = unseen ?? incoming.request
     try {
@@ -106,7 +106,7 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
       const task = await this.#shared.peekTask(taskId, owner)
       if (task === null) throw error
       const other = unrepeated(task, incoming.request, this.#settings)
-      if (other === undefined) return acceptedAgain(this.#host.registry, task)
+      if (other === undefined) return acceptedAgain(this.#port.registry, task)
       if (other.message.messageId === request.message.messageId) throw error
       // Another message has taken the id in between.
       return await this.#followUp(taskId, { ...incoming, request: other })
@@ -164,7 +164,7 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
   }
 
   async #deliver(taskId: string, incoming: QueuedMessage<P>): Promise<AcceptedTask> {
-    const { registry } = this.#host
+    const { registry } = this.#port
     // A task created here may turn out to have an id that is in use: then the message is for the other task.
     if (this.#shared.lastSeen(taskId) === undefined) await this.stored(taskId).catch(() => undefined)
     const wasHeld = this.tasks.peekTask(taskId) !== null
@@ -194,7 +194,7 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
    * held here, or the store has to decide.
    */
   async #deliverHere(taskId: string, incoming: QueuedMessage<P>): Promise<AcceptedTask | undefined> {
-    const { registry } = this.#host
+    const { registry } = this.#port
     const { request, owner } = incoming
     if (this.tasks.peekTask(taskId) === null || request.ifGeneration !== undefined) return undefined
     const acquired = await this.tasks.acquire(taskId)
@@ -245,7 +245,7 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
   #taken(task: TaskSnapshot, { message }: SendRequest): AcceptedTask {
     const first = messageOf(task, message.messageId)
     if (first !== undefined) requireSame(first, message)
-    return acceptedAgain(this.#host.registry, task)
+    return acceptedAgain(this.#port.registry, task)
   }
 
   /** As {@link ActiveRun.broken} of the run that the message has led to. */
@@ -253,7 +253,7 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
     const broken = new Promise<never>((_, reject) => {
       // The run begins in a job that is scheduled by now.
       void this.#scheduler.run(taskId, () => {
-        this.#host.registry.runOf(taskId)?.broken.catch(reject)
+        this.#port.registry.runOf(taskId)?.broken.catch(reject)
         return Promise.resolve()
       })
     })
@@ -273,7 +273,7 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
     if (isHere && request.ifGeneration === undefined) return undefined
     const { contextId, state } = task
     const message = { ...request.message, contextId }
-    const isWorking = !isInterrupted(state) && (!isHere || this.#host.registry.runOf(taskId) !== undefined)
+    const isWorking = !isInterrupted(state) && (!isHere || this.#port.registry.runOf(taskId) !== undefined)
     const policy = isWorking ? policyFor(this.#settings.onFollowUp, message, task) : undefined
     const queued = { ...incoming, request: { ...request, message } }
     const isSent = isHere
@@ -314,14 +314,14 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
 
   readonly onNews = (task: TaskSnapshot, events: readonly TaskEvent[]): void => {
     const hasEnded = isTerminal(task.state)
-    this.#host.registry.runOf(task.id)?.run.adopt()
+    this.#port.registry.runOf(task.id)?.run.adopt()
     const read = readAmong(events)
     for (const event of hasEnded ? [] : events) {
       // The event belongs to the log and is frozen. Runs expose its message as read-only.
       if (event.type === 'message' && event.message.role === 'user' && !read.has(event.message.messageId))
         this.#receive(task, event.message as Message)
     }
-    const active = this.#host.registry.runOf(task.id)
+    const active = this.#port.registry.runOf(task.id)
     if (active === undefined) this.#scheduler.schedule(task.id)
     else if (hasEnded) active.run.abort(active.run.abortReason ?? endedElsewhere(task))
     else if (events.some(isSignal)) active.run.turn.onSignal()
@@ -330,7 +330,7 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
   /** Gives a message that came through the store to the task's run, or queues it. */
   #receive(task: TaskSnapshot, message: Message): void {
     const { id } = task
-    const { registry } = this.#host
+    const { registry } = this.#port
     const active = registry.runOf(id)
     const similar = this.#scheduler.latestMessage(id) ?? this.#inFlight.get(id)?.queued
     const sent = this.#sentFromHere(task, message)
@@ -358,7 +358,7 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
 
   /** Whether the message answers a question that the run has yet to ask again: an earlier attempt has. */
   #isAwaited(taskId: string, { run: { turn } }: ActiveRun<P>): boolean {
-    return turn.isLeftAsking && !this.#host.registry.queues.has(taskId)
+    return turn.isLeftAsking && !this.#port.registry.queues.has(taskId)
   }
 
   async #steer(task: TaskSnapshot, active: ActiveRun<P>, queued: QueuedMessage<P>): Promise<void> {

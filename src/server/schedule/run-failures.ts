@@ -5,7 +5,9 @@
  */
 import { A2AError, endError } from '../../core/errors.js'
 import { isInterrupted } from '../../core/lifecycle.js'
+import type { TaskKey } from '../../core/task.js'
 import type { ActiveRun } from './active-run.js'
+import { failLate } from './deadlines.js'
 import { FAILED, isAbort, SHUT_DOWN, TIMED_OUT } from '../run/failure-texts.js'
 import type { Settings } from '../options.js'
 import type { Principal } from '../caller.js'
@@ -15,9 +17,11 @@ const ROOM: ReadonlySet<string> = new Set(['TASK_LIMIT_REACHED', 'LIMIT_EXCEEDED
 
 export class RunFailures<P extends Principal> {
   readonly #onError: Settings<P>['onError']
+  readonly #tasks: Settings<P>['tasks']
 
-  constructor({ onError }: Pick<Settings<P>, 'onError'>) {
+  constructor({ onError, tasks }: Pick<Settings<P>, 'onError' | 'tasks'>) {
     this.#onError = onError
+    this.#tasks = tasks
   }
 
   /** Handles an error that the executor threw. An abort from outside is expected: its cause has changed the task. */
@@ -61,6 +65,18 @@ export class RunFailures<P extends Principal> {
     const reason = endError('TASK_TIMED_OUT', taskId)
     this.#onError(reason, { during: 'execute', taskId })
     run.abort(reason)
+  }
+
+  /**
+   * Fails a task at its deadline, also while it waits for the user or no run works on it.
+   *
+   * @param active - The run of the task with this id, if there is one.
+   */
+  endLate(active: ActiveRun<P> | undefined, task: TaskKey): void {
+    const { id: taskId, createdAt } = task
+    if (active?.task?.createdAt === createdAt) this.timeOut(active)
+    // The run's own change is not stored if its lease was lost before.
+    failLate(this.#tasks, task).catch((error: unknown) => this.#onError(error, { during: 'execute', taskId }))
   }
 
   /** Shuts a run down. A task that waits for the user stays as it is: another process may receive the answer. */

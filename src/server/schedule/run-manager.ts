@@ -1,23 +1,13 @@
 /**
- * The run manager: accepts messages, begins runs for them, and ends them.
+ * The run manager: begins runs for the messages that are accepted, and ends them.
  *
  * @module
  */
-import { A2AError, invalidParams } from '../../core/errors.js'
-import { shareJson } from '../../core/json.js'
-import type { JsonValue } from '../../core/json-types.js'
-import { readLineage } from '../../core/lineage/lineage.js'
-import type { MaybePromise } from '../../core/managers.js'
-import type { Message, TaskKey, TaskSnapshot } from '../../core/task.js'
-import { requireMessage } from '../../core/validate.js'
-import { limitForks } from '../../views/room.js'
+import type { TaskKey } from '../../core/task.js'
 import { settleWithin } from '../../runtime/shutdown.js'
-import type { Requests, SendRequest } from '../../wire/dialect.js'
-import { textOf } from '../../wire/text.js'
-import { acceptedAgain, acceptedBy, type AcceptedMessage } from './accepted-message.js'
-import { handOver, toActiveRun, type ActiveRun } from './active-run.js'
+import { Acceptance } from './acceptance.js'
+import { handOver, markChild, toActiveRun, type ActiveRun } from './active-run.js'
 import { AutoStart } from './auto-start.js'
-import { deadlineIn, failLate } from './deadlines.js'
 import { finish, requeueUnread } from './finish-run.js'
 import { LocalRuns } from './local-runs.js'
 import type { QueuedMessage } from '../run/message-queue.js'
@@ -28,17 +18,13 @@ import { isRefusedTask, RunFailures } from './run-failures.js'
 import { RunRegistry } from './run-registry.js'
 import { IdleRuns } from './idle-runs.js'
 import { attemptedAgain, waitToRetry } from './run-retries.js'
-import type { BeginOptions, RunHost, RunScheduler } from './run-scheduler.js'
-import { ownedBy, type Caller, type Principal } from '../caller.js'
-import { identified, keptId } from '../chosen-ids.js'
+import type { BeginOptions, SchedulePort, RunScheduler } from './run-scheduler.js'
+import type { Caller, Principal } from '../caller.js'
 import { readHistory } from '../conversation.js'
-import { recognizes, sentId } from '../idempotency.js'
-import type { Offer } from '../execute.js'
 import type { Observers } from '../observers.js'
 import type { Settings } from '../options.js'
 import { OwnerTasks } from './owner-tasks.js'
-import { RepeatedMessages } from './repeated-messages.js'
-import { isPromise, isShared } from '../tasks.js'
+import { isShared } from '../tasks.js'
 import { unavailable } from '../unavailable.js'
 import { WaitingTasks } from './waiting-tasks.js'
 
@@ -53,7 +39,8 @@ export class RunManager<P extends Principal> {
   readonly #scheduler: RunScheduler<P>
   readonly #ownerTasks: OwnerTasks
   readonly #waitingTasks: WaitingTasks
-  readonly #repeated: RepeatedMessages | undefined
+  /** See {@link Acceptance.accept}. */
+  readonly accept: Acceptance<P>['accept']
   readonly #stopLimiting: () => void
 
   /** @param onCreated - Called with each new task, before any client can request it. */
@@ -62,7 +49,7 @@ export class RunManager<P extends Principal> {
     onCreated: (taskId: string, caller: Caller<P>) => void,
     observers: Observers,
   ) {
-    const { tasks, clock, limits, idempotency } = settings
+    const { tasks, clock, limits } = settings
     this.#settings = settings
     this.#onCreated = onCreated
     this.#observers = observers
@@ -73,42 +60,20 @@ export class RunManager<P extends Principal> {
     this.#autoStart = new AutoStart(clock)
     const handsOver = (): boolean => this.#scheduler.handsOver
     this.#idle = new IdleRuns({ settings, registry: this.#registry, handsOver, release: this.#leaveCode })
-    const host: RunHost<P> = {
+    const port: SchedulePort<P> = {
       settings,
       registry: this.#registry,
       failures: this.#failures,
       begin: (message, options) => observers.within(message.trace, () => this.#begin(message, options)),
     }
-    this.#scheduler = isShared(tasks) ? new ReplicaRuns(tasks, host) : new LocalRuns(tasks, host)
-    this.#stopLimiting = limitForks(tasks, (owner, isWorking) => {
-      // Over a store, a process that has room continues the fork.
-      if (isWorking && !isShared(tasks)) this.#registry.requireRoom(owner)
-      return this.#ownerTasks.requireRoom(owner)
+    this.#scheduler = isShared(tasks) ? new ReplicaRuns(tasks, port) : new LocalRuns(tasks, port)
+    this.#stopLimiting = this.#ownerTasks.limitForks((owner) => this.#registry.requireRoom(owner))
+    const acceptance = new Acceptance<P>({
+      ...{ settings, registry: this.#registry, scheduler: this.#scheduler, ownerTasks: this.#ownerTasks },
+      trace: () => observers.trace(),
+      begin: (message, options) => this.#begin(message, options),
     })
-    const accepted = (task: TaskSnapshot): AcceptedMessage => acceptedAgain(this.#registry, task)
-    this.#repeated = idempotency && new RepeatedMessages(settings, idempotency, accepted)
-  }
-
-  /**
-   * Accepts a message: as the beginning of a new task, as an answer to a task that waits, or as a follow-up of one that is
-   * worked on. A message that was accepted before leads to the same task or reply.
-   *
-   * @throws {A2AError} `UNAVAILABLE`; `RATE_LIMITED`; `INVALID_PARAMS`; for a task that the message names: `TASK_NOT_FOUND`,
-   *   `TASK_GENERATION_MISMATCH`, `TASK_TERMINAL`, `UNSUPPORTED_OPERATION` by `onFollowUp`. What `execute.accept` throws.
-   *   Where tasks are shared, `STORE_FAILED`.
-   */
-  accept(given: Requests['SendMessage'], caller: Caller<P>, isStream: boolean): Promise<AcceptedMessage> {
-    const { chosenId, tenant } = given
-    const repeated = recognizes(this.#settings.idempotency, caller) ? this.#repeated : undefined
-    const messageId = repeated && sentId(given.message, caller)
-    const message = messageId === undefined ? given.message : { ...given.message, messageId }
-    const request = message === given.message ? given : { ...given, message }
-    const accept = (newId?: string): Promise<AcceptedMessage> =>
-      this.#accept(request, caller, isStream, newId)
-    const ownerOf = (): ReturnType<typeof ownedBy> => ownedBy(caller.principal, tenant)
-    if (chosenId !== undefined) return this.#scheduler.acceptChosen(() => accept(), chosenId, ownerOf)
-    if (repeated === undefined || messageId === undefined || message.taskId !== undefined) return accept()
-    return repeated.accept({ ...ownerOf(), message: { ...message, messageId } }, accept)
+    this.accept = (request, caller, isStream) => acceptance.accept(request, caller, isStream)
   }
 
   /** How many runs are at work, and how many wait for the user. */
@@ -147,70 +112,7 @@ export class RunManager<P extends Principal> {
     else this.#failures.shutDown(active)
   }
 
-  /** @param newId - The id of the task, if the message begins one. Default is one of the task manager's choice. */
-  async #accept(
-    given: Requests['SendMessage'],
-    caller: Caller<P>,
-    isStream: boolean,
-    newId?: string,
-  ): Promise<AcceptedMessage> {
-    this.#registry.requireOpen()
-    const owner = ownedBy(caller.principal, given.tenant)
-    const identifying = identified(this.#settings, given, owner)
-    const request = isPromise(identifying) ? await identifying : identifying
-    if (request.message.role !== 'user') {
-      throw invalidParams('message.role', 'must be that of the user, not of the agent')
-    }
-    // The same checks as the core's, before any work begins.
-    const { taskId } = requireMessage(asJson(request.message), 'message')
-    if (caller.ownsJson) {
-      shareJson(request.message.parts)
-      shareJson(request.message.metadata)
-    }
-    const chosen = newId === undefined ? request : { ...request, chosenId: newId }
-    const deadline = deadlineIn(request, this.#settings.clock)
-    const queued = { request: chosen, caller, owner, deadline, trace: this.#observers.trace() }
-    this.#registry.held.requireRoom(request)
-    if (taskId !== undefined) {
-      const accepted = this.#followUp(taskId, queued)
-      return isPromise(accepted) ? await accepted : accepted
-    }
-    const loading = this.#scheduler.loadReferences(request, owner)
-    const references = loading && (await loading)
-    this.#registry.requireRoom(owner)
-    const accepting = this.#settings.execute.accept?.({ ...toOffer(request, caller), ...owner })
-    if (accepting !== undefined) await accepting
-    const counting = this.#ownerTasks.count(owner)
-    const live = isPromise(counting) ? await counting : counting
-    // Other messages may have been accepted in between, and the agent may be closing.
-    if (accepting !== undefined || isPromise(counting)) this.#registry.requireRoom(owner)
-    const refusing = live && this.#ownerTasks.refusal(owner, live)
-    if (refusing !== undefined) throw await refusing
-    const active = this.#begin(queued, { isStream, references })
-    const response = await active.run.response.wait()
-    if (response.type === 'message') return response
-    if (active.stored !== undefined) await active.stored
-    return { ...acceptedBy(active, response.taskId, active.opening), isNew: true }
-  }
-
-  /** A task whose id the client chose is kept under another one: it is looked up where there is none with that id. */
-  #followUp(taskId: string, message: QueuedMessage<P>): MaybePromise<AcceptedMessage> {
-    const follow = (error: unknown): MaybePromise<AcceptedMessage> => {
-      const kept = keptId(message.owner, taskId)
-      if (!A2AError.is(error, 'TASK_NOT_FOUND') || kept === taskId) throw error
-      const { request } = message
-      const own = { ...request, message: { ...request.message, taskId: kept } }
-      return this.#scheduler.followUp(kept, { ...message, request: own })
-    }
-    try {
-      const accepted: MaybePromise<AcceptedMessage> = this.#scheduler.followUp(taskId, message)
-      return isPromise(accepted) ? accepted.catch(follow) : accepted
-    } catch (error) {
-      return follow(error)
-    }
-  }
-
-  /** The callback of schedulers: see {@link RunHost.begin}. */
+  /** The callback of schedulers: see {@link SchedulePort.begin}. */
   #begin(message: QueuedMessage<P>, options: BeginOptions): ActiveRun<P> {
     const { isStream = false, task, references, isNoted = false, earlier } = options
     const registry = this.#registry
@@ -277,9 +179,10 @@ export class RunManager<P extends Principal> {
     else {
       if (active.task === undefined) this.#hold(active, key)
       this.#onCreated(id, caller)
-      this.#markChild(active, key)
+      markChild(active, key, this.#scheduler.marks)
     }
-    if (deadline !== undefined) this.#registry.deadlines.set(key, deadline, () => this.#endLate(key))
+    if (deadline !== undefined)
+      this.#registry.deadlines.set(key, deadline, () => this.#failures.endLate(this.#registry.runOf(id), key))
     if (isStream) active.opening = this.#scheduler.tasks.peekTask(id) ?? undefined
   }
 
@@ -293,12 +196,6 @@ export class RunManager<P extends Principal> {
     const count = (): unknown => (active.isCounted = true)
     if (active.stored === undefined) count()
     else active.stored.then(count, count)
-  }
-
-  #markChild({ message, stored }: ActiveRun<P>, task: TaskKey): void {
-    const { marks } = this.#scheduler
-    const parent = readLineage(message.request.message.metadata)?.parentTaskId
-    if (parent !== undefined) stored?.then(() => marks?.addChild(task, parent)).catch(() => undefined)
   }
 
   /** Over a store, nothing runs that is not stored. */
@@ -376,26 +273,4 @@ export class RunManager<P extends Principal> {
     if (!Number.isFinite(limits.runTimeoutMs)) return
     active.stopTimer = clock.schedule(() => this.#failures.timeOut(active), limits.runTimeoutMs)
   }
-
-  /** Fails a task at its deadline, also while it waits for the user or no run works on it. */
-  #endLate(task: TaskKey): void {
-    const { id: taskId, createdAt } = task
-    const active = this.#registry.runOf(taskId)
-    if (active?.task?.createdAt === createdAt) this.#failures.timeOut(active)
-    // The run's own change is not stored if its lease was lost before.
-    const { tasks, onError } = this.#settings
-    failLate(tasks, task).catch((error: unknown) => onError(error, { during: 'execute', taskId }))
-  }
-}
-
-/** Messages are JSON: their interface only lacks an index signature. */
-function asJson(message: Message): JsonValue {
-  return message as unknown as JsonValue
-}
-
-function toOffer<P extends Principal>(
-  { message, metadata = {}, tenant }: SendRequest,
-  { principal }: Caller<P>,
-): Omit<Offer<P>, 'owner'> {
-  return { message, text: textOf(message), metadata, tenant, principal }
 }

@@ -2,7 +2,7 @@
  * The port between the run manager and the order in which a task's messages get their runs.
  *
  * Two implementations: {@link LocalRuns} queues messages in memory, {@link ReplicaRuns} shares tasks with other processes
- * under leases. Both call the manager back by one function, {@link RunHost.begin}.
+ * under leases. Both call the manager back by one function, {@link SchedulePort.begin}.
  *
  * @module
  */
@@ -19,11 +19,11 @@ import type { EarlierAttempts } from '../journal/open-turn.js'
 import type { RunFailures } from './run-failures.js'
 import type { RunRegistry } from './run-registry.js'
 import type { Settings } from '../options.js'
-import type { WorkedTasks } from '../tasks.js'
+import type { WorkedTasks } from '../journal/turn-port.js'
 import type { Principal } from '../caller.js'
 
 /** What a scheduler uses of the run manager. */
-export interface RunHost<P extends Principal> {
+export interface SchedulePort<P extends Principal> {
   readonly settings: Settings<P>
   readonly registry: RunRegistry<P>
   readonly failures: RunFailures<P>

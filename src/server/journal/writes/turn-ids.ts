@@ -5,18 +5,16 @@
  */
 import type { TurnEntry } from '../../../core/events.js'
 import { derivedId, fittingId } from '../../idempotency.js'
-import type { Journal } from '../journal.js'
 import { stepKey } from '../names.js'
 import type { TurnPort } from '../turn-port.js'
 import type { StepScope } from './step-scopes.js'
-import type { StepWrites } from './step-writes.js'
 
 export type MadeKind = 'artifact' | 'message'
 
 /** What a turn has of its journal. */
 interface Recorded {
-  readonly journal: Journal
-  readonly writes: StepWrites
+  readonly journal: { readonly isRepeating: boolean }
+  readonly writes: { isFree(artifactId: string): boolean }
 }
 
 /**

@@ -11,7 +11,7 @@ import type { JournalEntry } from '../../../core/events.js'
 import { isTerminal, type Lifecycle, type TaskState } from '../../../core/lifecycle.js'
 import type { MessageInput, TaskUpdate } from '../../../core/params.js'
 import type { TaskSnapshot } from '../../../core/task.js'
-import type { WorkedTasks } from '../../tasks.js'
+import type { WorkedTasks } from '../../journal/turn-port.js'
 
 /** By the signal of a task: removes the listener of the last run that has left the task. */
 const unfollowLast = new WeakMap<AbortSignal, () => void>()
