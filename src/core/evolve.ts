@@ -136,8 +136,9 @@ export function applyArtifact(
     task.artifacts[known] = ownArtifact(artifact)
     return
   }
-  const { parts, metadata, ...others } = shared<Artifact>(artifact)
-  Object.assign(present, others)
+  const chunk = shared<Artifact>(artifact)
+  const { parts, metadata } = chunk
+  for (const key of Object.keys(chunk)) if (key !== 'parts' && key !== 'metadata') present[key] = chunk[key]
   if (parts !== undefined) {
     present.parts ??= []
     appendParts(present.parts, parts)

@@ -298,8 +298,10 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
     this.#retention.makeRoom(owner, record.cost)
     this.#retention.watch(record)
     this.#table.insert(record)
-    for (const event of events) this.notify('task:event', () => freezeDeep(event))
-    this.notify('task:created', () => record.snapshot())
+    if (this.isHeard) {
+      for (const event of events) this.notify('task:event', () => freezeDeep(event))
+      this.notify('task:created', () => record.snapshot())
+    }
     return record
   }
 
@@ -338,17 +340,19 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
     // The clock is user code and can change tasks, so it runs before the task is read.
     const { iso } = this.#timeline.now()
     const record = this.#table.recordOf(taskId)
-    const events = decide(record.task, command, this.#settings, record.usage, iso)
-    const sizes = this.#retention.makeRoomFor(record, events)
+    const sizes: Size[] = []
+    const events = decide(record.task, command, this.#settings, record.usage, iso, sizes)
+    this.#retention.makeRoomFor(record, events, sizes)
     this.#commit(record, events, sizes)
     const selected = select?.(record.task, events)
     this.deliver()
     return selected
   }
 
-  #commit(record: TaskRecord<S>, events: readonly TaskEvent<S>[], sizes: readonly Size[] = []): void {
+  #commit(record: TaskRecord<S>, events: readonly TaskEvent<S>[], sizes: readonly Size[]): void {
     const before = record.cost
-    events.forEach((event, index) => record.append(event, this.#settings.eventLogSize, sizes[index], true))
+    let index = 0
+    for (const event of events) record.append(event, this.#settings.eventLogSize, sizes[index++], true)
     this.#table.touch(record, record.cost - before, events.length)
     const isInTerminalState = this.#isTerminal(record.task.state)
     if (isInTerminalState) {
@@ -375,7 +379,10 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
   #evict(record: TaskRecord<S>): void {
     const { task, usage } = record
     const { iso } = this.#timeline.latest
-    if (!this.#isTerminal(task.state)) this.#commit(record, decide(task, GIVE_UP, this.#settings, usage, iso))
+    if (!this.#isTerminal(task.state)) {
+      const sizes: Size[] = []
+      this.#commit(record, decide(task, GIVE_UP, this.#settings, usage, iso, sizes), sizes)
+    }
     this.#table.remove(record)
     this.notify('task:evicted', () => record.snapshot())
   }

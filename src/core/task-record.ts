@@ -268,13 +268,14 @@ export class TaskRecord<S extends string> {
  * @param cost - The cost of the task after its first event, if it is known.
  */
 export function recordOf<S extends string>(
-  [created, ...others]: NewLog<S>,
+  log: NewLog<S>,
   now: Instant,
   logSize: number,
   keepsJournal: boolean,
   cost?: number,
 ): TaskRecord<S> {
-  const record = new TaskRecord(create(created), now, undefined, undefined, cost)
-  for (const event of others) record.append(event, logSize, undefined, keepsJournal)
+  const record = new TaskRecord(create(log[0]), now, undefined, undefined, cost)
+  for (const event of log)
+    if (event.type !== 'created') record.append(event, logSize, undefined, keepsJournal)
   return record
 }
