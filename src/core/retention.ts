@@ -99,7 +99,7 @@ export class Retention<S extends string> {
     if (this.#table.bytes + growth <= limits.total.maxBytes) return
     const last = events.at(-1)
     const ends = last?.type === 'status' && isTerminal(last.to, lifecycle)
-    if ((ends && growth <= MAX_LAST_COST) || this.#makeBytes(record.task.owner, growth, record)) return
+    if ((ends && growth <= MAX_LAST_COST) || this.#makeBytes(record.head.owner, growth, record)) return
     throw tooLarge(limits.total, this.#table.bytes + growth)
   }
 
@@ -186,17 +186,17 @@ export class Retention<S extends string> {
     const half = (unit === 'tasks' ? maxTasks : limits.total.maxBytes) / 2
     const held = this.#table.holdingOf(owner)[unit] + more
     const firstEnded = this.#table.firstOf('ended', unit)
-    const ended = firstEnded?.task.owner === owner || held <= half ? firstEnded : undefined
+    const ended = firstEnded?.head.owner === owner || held <= half ? firstEnded : undefined
     if (whenFull !== 'evict') return ended
     const waiting = this.#table.firstOf('waiting', unit)
-    const most = waiting === undefined ? 0 : this.#table.holdingOf(waiting.task.owner)[unit]
+    const most = waiting === undefined ? 0 : this.#table.holdingOf(waiting.head.owner)[unit]
     const mayGiveUp = most > 2 * held
-    const isHoarded = mayGiveUp && most > half && ended?.task.owner !== waiting?.task.owner
+    const isHoarded = mayGiveUp && most > half && ended?.head.owner !== waiting?.head.owner
     if (ended !== undefined && !isHoarded) return ended
     return mayGiveUp ? waiting : this.#table.oldestOf('waiting', owner, changing)
   }
 
-  #hasEnded({ task }: TaskRecord<S>): boolean {
+  #hasEnded({ head: task }: TaskRecord<S>): boolean {
     return isTerminal(task.state, this.#settings.lifecycle)
   }
 

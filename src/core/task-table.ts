@@ -89,16 +89,16 @@ export class TaskTable<S extends string> {
   }
 
   insert(record: TaskRecord<S>): void {
-    this.#records.set(record.task.id, record)
+    this.#records.set(record.head.id, record)
     this.#link(record)
     this.#hold(record, 1, record.cost)
-    this.touch(record, 0, record.task.generation)
+    this.touch(record, 0, record.head.generation)
   }
 
   /** Sorts restored tasks among the others, by age and by latest change. O(n log n). */
   restore(records: readonly TaskRecord<S>[]): void {
     for (const record of records) {
-      this.#records.set(record.task.id, record)
+      this.#records.set(record.head.id, record)
       this.#hold(record, 1, record.cost)
     }
     const all = [...this, ...records]
@@ -108,7 +108,7 @@ export class TaskTable<S extends string> {
     for (const record of records) record.stamp = 0
     const byStamp = all.toSorted((a, b) => a.stamp - b.stamp)
     this.#latestStamp = 0
-    for (const record of byStamp.sort((a, b) => byText(a.task.updatedAt, b.task.updatedAt))) {
+    for (const record of byStamp.sort((a, b) => byText(a.head.updatedAt, b.head.updatedAt))) {
       record.stamp = ++this.#latestStamp
     }
     for (const record of all) record.links = undefined
@@ -117,7 +117,7 @@ export class TaskTable<S extends string> {
   }
 
   remove(record: TaskRecord<S>): void {
-    this.#records.delete(record.task.id)
+    this.#records.delete(record.head.id)
     const { previous, next } = record
     if (previous === undefined) this.#first = next
     else previous.next = next
@@ -224,16 +224,16 @@ export class TaskTable<S extends string> {
       if (position !== undefined && !isAfter(record, position)) continue
       if (isTooOld(record, filter)) break
       if (!matches(record, filter)) continue
-      if (updatedBefore !== undefined && record.task.updatedAt >= updatedBefore) continue
+      if (updatedBefore !== undefined && record.head.updatedAt >= updatedBefore) continue
       const last = records.at(-1)
       if (last !== undefined && records.length === pageSize)
-        return { records, nextCursor: toCursor(last.task) }
+        return { records, nextCursor: toCursor(last.head) }
       records.push(record)
     }
     return { records }
   }
 
-  #hold({ task }: TaskRecord<S>, tasks: number, bytes: number): void {
+  #hold({ head: task }: TaskRecord<S>, tasks: number, bytes: number): void {
     this.#bytes += bytes
     const owner = task.owner ?? NO_OWNER
     const holding = this.#holdings.get(owner)
@@ -246,7 +246,7 @@ export class TaskTable<S extends string> {
   }
 
   /** Called after a task of the owner was added, changed or removed. */
-  #rank({ task }: TaskRecord<S>): void {
+  #rank({ head: task }: TaskRecord<S>): void {
     const owner = task.owner ?? NO_OWNER
     if (this.#rankings.size > 0) {
       const holding = this.holdingOf(owner)
@@ -290,47 +290,47 @@ export class TaskTable<S extends string> {
     if (name === ALL) return () => ALL
     const lifecycle = this.#lifecycle
     const ownerIf = (isKind: (state: S) => boolean) => (record: TaskRecord<S>) =>
-      isKind(record.task.state) ? (record.task.owner ?? NO_OWNER) : undefined
+      isKind(record.head.state) ? (record.head.owner ?? NO_OWNER) : undefined
     if (name === 'ended') return ownerIf((state) => isTerminal(state, lifecycle))
     if (name === 'waiting') {
       return ownerIf(
         (state) => isInterrupted(state, lifecycle) && canTransition<string>(state, 'canceled', lifecycle),
       )
     }
-    return ({ task }) => task[name] ?? NO_OWNER
+    return ({ head }) => head[name] ?? NO_OWNER
   }
 
   /** The latest link that changed at the time of the position or before. */
   #lastBy({ id, updatedAt }: PagePosition, chain: Chain<S>, slot: number): Link<S> | undefined {
     const record = this.#records.get(id)
     const known = record?.links?.[slot]
-    if (known?.chain === chain && known.record.task.updatedAt === updatedAt) {
+    if (known?.chain === chain && known.record.head.updatedAt === updatedAt) {
       let link = known
-      while (link.next?.record.task.updatedAt === updatedAt) link = link.next
+      while (link.next?.record.head.updatedAt === updatedAt) link = link.next
       return link
     }
     // The task has changed since and moved to the front, or was removed.
     let link = chain.last
-    while (link !== undefined && link.record.task.updatedAt > updatedAt) link = link.previous
+    while (link !== undefined && link.record.head.updatedAt > updatedAt) link = link.previous
     return link
   }
 }
 
-function isAfter({ task }: TaskRecord<string>, { updatedAt, id }: PagePosition): boolean {
+function isAfter({ head: task }: TaskRecord<string>, { updatedAt, id }: PagePosition): boolean {
   return task.updatedAt < updatedAt || (task.updatedAt === updatedAt && task.id < id)
 }
 
 function matches(record: TaskRecord<string>, filter: Filter): boolean {
   if (isTooOld(record, filter)) return false
-  return filter.equal.every(([key, value]) => (record.task[key] ?? NO_OWNER) === value)
+  return filter.equal.every(([key, value]) => (record.head[key] ?? NO_OWNER) === value)
 }
 
-function isTooOld({ task }: TaskRecord<string>, { updatedSince }: Filter): boolean {
+function isTooOld({ head: task }: TaskRecord<string>, { updatedSince }: Filter): boolean {
   return updatedSince !== undefined && task.updatedAt < updatedSince
 }
 
 function byAge(a: TaskRecord<string>, b: TaskRecord<string>): number {
-  return a.created.ms - b.created.ms || byText(a.task.id, b.task.id)
+  return a.created.ms - b.created.ms || byText(a.head.id, b.head.id)
 }
 
 /**
