@@ -39,6 +39,8 @@ export interface RedriveClaim {
 export interface Link<S extends string> {
   readonly record: TaskRecord<S>
   readonly chain: Chain<S>
+  /** Of the task, which moves to a new link with each change. Links lie side by side in memory, tasks do not. */
+  readonly updatedAt: string
   previous: Link<S> | undefined
   next: Link<S> | undefined
 }

@@ -30,6 +30,14 @@ export type Removable = (typeof REMOVABLE)[number]
 type IndexName = FilterKey | typeof ALL | Removable
 const SLOTS: readonly IndexName[] = [...FILTER_KEYS, ALL, ...REMOVABLE]
 
+/** A list that contains all matches of a filter, and what else they must have. */
+interface Narrowest<S extends string> {
+  readonly chain: Chain<S>
+  /** Of the list's index. */
+  readonly slot: number
+  readonly others: Filter['equal']
+}
+
 const NOTHING: Holding = { tasks: 0, bytes: 0 }
 
 export class TaskTable<S extends string> {
@@ -183,11 +191,13 @@ export class TaskTable<S extends string> {
     if (filter.equal.length === 0 && filter.updatedSince === undefined) return [...this].sort(byAge)
     const chain = this.#narrowest(filter)?.chain
     if (chain === undefined) return []
+    const isHit = (record: TaskRecord<S>): boolean =>
+      !isTooOld(record, filter) && matches(record, filter.equal)
     // Sorting k matches costs k log k. Beyond an eighth of all tasks, filtering the ordered list costs less.
-    if (chain.size > this.size / 8) return [...this].filter((record) => matches(record, filter)).sort(byAge)
+    if (chain.size > this.size / 8) return [...this].filter(isHit).sort(byAge)
     const hits: TaskRecord<S>[] = []
     for (let link = chain.first; link !== undefined; link = link.next) {
-      if (matches(link.record, filter)) hits.push(link.record)
+      if (isHit(link.record)) hits.push(link.record)
     }
     return hits.sort(byAge)
   }
@@ -195,13 +205,13 @@ export class TaskTable<S extends string> {
   count(filter: Filter): number {
     const { equal, updatedSince } = filter
     if (equal.length === 0 && updatedSince === undefined) return this.size
-    const chain = this.#narrowest(filter)?.chain
-    if (chain === undefined) return 0
+    const { chain, others } = this.#narrowest(filter) ?? {}
+    if (chain === undefined || others === undefined) return 0
     if (equal.length === 1 && updatedSince === undefined) return chain.size
     let count = 0
     for (let link = chain.last; link !== undefined; link = link.previous) {
       if (isTooOld(link.record, filter)) break
-      if (matches(link.record, filter)) count += 1
+      if (matches(link.record, others)) count += 1
     }
     return count
   }
@@ -218,12 +228,15 @@ export class TaskTable<S extends string> {
     const narrowest = this.#narrowest(filter)
     const records: TaskRecord<S>[] = []
     if (narrowest === undefined) return { records }
-    const { chain, slot } = narrowest
+    const { chain, slot, others } = narrowest
+    let isAfterCursor = position === undefined
     const start = position === undefined ? chain.last : this.#lastBy(position, chain, slot)
     for (const record of latestFirst(chain, start)) {
-      if (position !== undefined && !isAfter(record, position)) continue
+      // The tasks that follow one after the position are after it too.
+      isAfterCursor ||= position === undefined || isAfter(record, position)
+      if (!isAfterCursor) continue
       if (isTooOld(record, filter)) break
-      if (!matches(record, filter)) continue
+      if (!matches(record, others)) continue
       if (updatedBefore !== undefined && record.head.updatedAt >= updatedBefore) continue
       const last = records.at(-1)
       if (last !== undefined && records.length === pageSize)
@@ -266,15 +279,17 @@ export class TaskTable<S extends string> {
   }
 
   /** The shortest list that contains all matches; `undefined` if there is no match. */
-  #narrowest({ equal }: Filter): { chain: Chain<S>; slot: number } | undefined {
+  #narrowest({ equal }: Filter): Narrowest<S> | undefined {
     const lists = equal.length === 0 ? ([[ALL, ALL]] as const) : equal
-    let best: { chain: Chain<S>; slot: number } | undefined
+    let best: { chain: Chain<S>; name: IndexName } | undefined
     for (const [name, value] of lists) {
       const chain = this.#index(name).chain(value)
       if (chain === undefined) return undefined
-      if (best === undefined || chain.size < best.chain.size) best = { chain, slot: SLOTS.indexOf(name) }
+      if (best === undefined || chain.size < best.chain.size) best = { chain, name }
     }
-    return best
+    if (best === undefined) return undefined
+    const { chain, name } = best
+    return { chain, slot: SLOTS.indexOf(name), others: equal.filter(([key]) => key !== name) }
   }
 
   #index(name: IndexName): TaskIndex<S> {
@@ -304,14 +319,14 @@ export class TaskTable<S extends string> {
   #lastBy({ id, updatedAt }: PagePosition, chain: Chain<S>, slot: number): Link<S> | undefined {
     const record = this.#records.get(id)
     const known = record?.links?.[slot]
-    if (known?.chain === chain && known.record.head.updatedAt === updatedAt) {
+    if (known?.chain === chain && known.updatedAt === updatedAt) {
       let link = known
-      while (link.next?.record.head.updatedAt === updatedAt) link = link.next
+      while (link.next?.updatedAt === updatedAt) link = link.next
       return link
     }
     // The task has changed since and moved to the front, or was removed.
     let link = chain.last
-    while (link !== undefined && link.record.head.updatedAt > updatedAt) link = link.previous
+    while (link !== undefined && link.updatedAt > updatedAt) link = link.previous
     return link
   }
 }
@@ -320,9 +335,8 @@ function isAfter({ head: task }: TaskRecord<string>, { updatedAt, id }: PagePosi
   return task.updatedAt < updatedAt || (task.updatedAt === updatedAt && task.id < id)
 }
 
-function matches(record: TaskRecord<string>, filter: Filter): boolean {
-  if (isTooOld(record, filter)) return false
-  return filter.equal.every(([key, value]) => (record.head[key] ?? NO_OWNER) === value)
+function matches({ head }: TaskRecord<string>, equal: Filter['equal']): boolean {
+  return equal.every(([key, value]) => (head[key] ?? NO_OWNER) === value)
 }
 
 function isTooOld({ head: task }: TaskRecord<string>, { updatedSince }: Filter): boolean {
@@ -368,7 +382,8 @@ class TaskIndex<S extends string> {
       chain = { key, size: 0, first: undefined, last: undefined, sorted: undefined }
       this.#chains.set(key, chain)
     }
-    const link: Link<S> = { record, chain, previous: chain.last, next: undefined }
+    const { updatedAt } = record.head
+    const link: Link<S> = { record, chain, updatedAt, previous: chain.last, next: undefined }
     if (chain.last === undefined) chain.first = link
     else chain.last.next = link
     chain.last = link
