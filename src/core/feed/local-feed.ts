@@ -62,6 +62,7 @@ export class LocalFeed<S extends string> implements FeedSource<S> {
   }
 
   wake(): void {
+    if (this.#wakers.size === 0) return
     for (const wake of this.#wakers) wake()
     this.#wakers.clear()
   }
@@ -87,10 +88,13 @@ export class LocalFeed<S extends string> implements FeedSource<S> {
   }
 
   #placeOf(record: TaskRecord<S>): Place<S> {
-    const place = this.#places.get(record) ?? { record }
+    const known = this.#places.get(record)
+    if (known !== undefined) return known
+    const place = { record }
     this.#places.set(record, place)
     return place
   }
+
   #pageAfter(after: number): FeedPage<S> {
     const start = this.#start
     const end = start + this.#entries.length
