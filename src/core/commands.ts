@@ -17,7 +17,16 @@ import {
   readNames,
 } from './validate.js'
 import type { ArtifactChanged, JournalEntry } from './events.js'
-import { copyJson, JsonReader, sharedJson, wellFormed, type SizeLimit } from './json.js'
+import {
+  copyJson,
+  JsonReader,
+  NO_SIZE,
+  sharedJson,
+  sizeOf,
+  wellFormed,
+  type Size,
+  type SizeLimit,
+} from './json.js'
 import { TAGS } from './tagged-json.js'
 import { describe, quote } from '../runtime/describe.js'
 import type { GenerateId } from '../runtime/ids.js'
@@ -36,10 +45,10 @@ import type {
 } from './params.js'
 import type { Artifact, Message } from './task.js'
 
-/** A checked artifact, with an upper bound of its size in bytes. */
+/** A checked artifact, with its size. */
 export interface ArtifactChange extends HowChanged {
   readonly artifact: Artifact
-  readonly atMost: number
+  readonly size: Size
 }
 
 /** What the event of an artifact says beside it. */
@@ -64,21 +73,26 @@ export interface UpdateCommand<S extends string = TaskState> {
   readonly state: S | undefined
   readonly output: JsonValue | undefined
   readonly artifacts: readonly ArtifactChange[]
-  readonly message: string | Message | null | undefined
+  readonly outputSize: Size
+  readonly message: StatusMessage
+  readonly messageSize: Size
   readonly expectedGeneration: number | undefined
 }
 
+/** A status message: `null` removes it, `undefined` leaves it as it is. */
+type StatusMessage = string | Message | null | undefined
+
 export interface CancelCommand {
   readonly type: 'cancel'
-  readonly message: string | Message | null | undefined
+  readonly message: StatusMessage
+  readonly messageSize: Size
   readonly expectedGeneration: number | undefined
 }
 
 export interface MessageCommand {
   readonly type: 'message'
   readonly message: Message
-  /** An upper bound of the message's size, in bytes. */
-  readonly atMost: number
+  readonly size: Size
   readonly expectedGeneration: number | undefined
 }
 
@@ -109,6 +123,7 @@ export interface CommandRules {
 export const GIVE_UP: CancelCommand = {
   type: 'cancel',
   message: 'Canceled to make room for other tasks',
+  messageSize: sizeOf('Canceled to make room for other tasks'),
   expectedGeneration: undefined,
 }
 
@@ -160,12 +175,18 @@ export function toUpdate<S extends string>(
   if (state !== undefined && typeof state !== 'string') {
     throw invalidParams('state', `must be a string, got ${describe(state)}`)
   }
+  const ofOutput = output === undefined ? undefined : new JsonReader(limits.output, limits.maxDepth, true)
+  const readOutput = ofOutput && readChecked(output, 'output', ofOutput)
+  const changes = readArtifacts(artifacts, limits)
+  const ofMessage = readerOfStatus(message, rules)
   return {
     type: 'update',
     state,
-    output: output === undefined ? undefined : readOutput(output, limits),
-    artifacts: readArtifacts(artifacts, limits),
-    message: readStatusMessage(message, rules),
+    output: readOutput,
+    outputSize: ofOutput?.size ?? NO_SIZE,
+    artifacts: changes,
+    message: readStatusMessage(message, ofMessage, rules),
+    messageSize: ofMessage?.size ?? NO_SIZE,
     expectedGeneration: readExpectedGeneration(given),
   }
 }
@@ -173,9 +194,11 @@ export function toUpdate<S extends string>(
 export function toCancel(options: CancelOptions, rules: CommandRules): CancelCommand {
   const given = readParams(options, CANCEL_KEYS, 'cancelTask')
   const { message } = given
+  const reader = readerOfStatus(message, rules)
   return {
     type: 'cancel',
-    message: readStatusMessage(message, rules),
+    message: readStatusMessage(message, reader, rules),
+    messageSize: reader?.size ?? NO_SIZE,
     expectedGeneration: readExpectedGeneration(given),
   }
 }
@@ -198,8 +221,10 @@ export function toAppend(
     type: 'update',
     state: undefined,
     output: undefined,
+    outputSize: NO_SIZE,
     artifacts: [readArtifact(value, 'artifact', limits, how, generateId)],
     message: undefined,
+    messageSize: NO_SIZE,
     expectedGeneration: readExpectedGeneration(given),
   }
 }
@@ -210,11 +235,11 @@ export function toMessage(
   rules: CommandRules,
 ): MessageCommand {
   const given = readParams(options, MESSAGE_KEYS, 'addMessage')
-  const reader = new JsonReader(rules.limits.messages, rules.limits.maxDepth)
+  const reader = new JsonReader(rules.limits.messages, rules.limits.maxDepth, true)
   return {
     type: 'message',
     message: readMessage(message, reader, rules.generateId),
-    atMost: reader.atMost,
+    size: reader.size,
     expectedGeneration: readExpectedGeneration(given),
   }
 }
@@ -243,7 +268,7 @@ export function toSignal<S extends string>(
   value: unknown,
   { limits }: Pick<CommandRules, 'limits'>,
 ): JournalCommand<S> {
-  const reader = new JsonReader(SIGNALS, limits.maxDepth, TAGS)
+  const reader = new JsonReader(SIGNALS, limits.maxDepth, false, TAGS)
   const { json, tagged } = reader.readTagged(value, 'value')
   reader.check(json)
   const entry: JournalEntry = {
@@ -264,11 +289,10 @@ function readExpectedGeneration(options: ChangeOptions): number | undefined {
   return readGeneration(expectedGeneration, 'expectedGeneration')
 }
 
-function readOutput(value: unknown, limits: Limits): JsonValue {
-  const reader = new JsonReader(limits.output, limits.maxDepth)
-  const output = reader.read(value, 'output')
-  reader.check(output)
-  return output
+function readChecked(value: unknown, root: string, reader: JsonReader): JsonValue {
+  const read = reader.read(value, root)
+  reader.check(read)
+  return read
 }
 
 function readArtifacts(
@@ -290,24 +314,28 @@ function readArtifact(
   how: HowChanged = { append: false, lastChunk: false },
   generateId?: GenerateId,
 ): ArtifactChange {
-  const reader = new JsonReader(limits.artifacts, limits.maxDepth)
+  const reader = new JsonReader(limits.artifacts, limits.maxDepth, true)
   const artifact = reader.readObject(value, root)
-  if (generateId !== undefined) artifact['artifactId'] ??= reader.read(generateId(), `${root}.artifactId`)
+  if (generateId !== undefined && (artifact['artifactId'] ?? null) === null)
+    reader.add(artifact, 'artifactId', generateId(), root)
   refuseUnknownPartKeys(requireArtifact(artifact, root), root)
-  return { artifact, ...how, atMost: reader.atMost }
+  return { artifact, ...how, size: reader.size }
+}
+
+/** The reader of a status message; `undefined` where there is none. */
+function readerOfStatus(message: unknown, { limits }: CommandRules): JsonReader | undefined {
+  const isGiven = message !== undefined && message !== null
+  return isGiven ? new JsonReader(limits.messages, limits.maxDepth, true) : undefined
 }
 
 function readStatusMessage(
   message: string | MessageInput | null | undefined,
-  { limits, generateId }: CommandRules,
-): string | Message | null | undefined {
-  if (message === undefined || message === null) return message
-  const reader = new JsonReader(limits.messages, limits.maxDepth)
-  if (typeof message === 'string') {
-    const text = wellFormed(message)
-    reader.check(reader.read(text, 'message'))
-    return text
-  }
+  reader: JsonReader | undefined,
+  { generateId }: CommandRules,
+): StatusMessage {
+  if (reader === undefined || message === undefined || message === null) return message as null | undefined
+  // The copy of a string is a string.
+  if (typeof message === 'string') return readChecked(message, 'message', reader) as string
   if (typeof message === 'object') return readMessage(message, reader, generateId)
   throw invalidParams('message', `must be a string or a message, got ${quote(message)}`)
 }
@@ -315,7 +343,7 @@ function readStatusMessage(
 function readMessage(value: MessageInput, reader: JsonReader, generateId: GenerateId): Message {
   const message = reader.readObject(value, 'message')
   // Set in place: on V8, a copy with one more key has a hidden class of its own, 276 bytes for each message.
-  message['messageId'] ??= reader.read(generateId(), 'message.messageId')
+  if ((message['messageId'] ?? null) === null) reader.add(message, 'messageId', generateId(), 'message')
   reader.check(message)
   // What a message can have much of.
   for (const key of ['parts', 'metadata'] as const)

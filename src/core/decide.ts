@@ -9,7 +9,7 @@ import type { TaskCommand, UpdateCommand } from './commands.js'
 import { A2AError } from './errors.js'
 import type { ArtifactChanged, JournalEntry, MessageAdded, StatusChanged, TaskEvent } from './events.js'
 import { findArtifact } from './evolve.js'
-import { jsonSize, tooLarge } from './json.js'
+import { jsonSize, sizeOf, tooLarge, type Size } from './json.js'
 import { canTransition, isTerminal, type Lifecycle, type TaskState } from './lifecycle.js'
 import type { Limits } from './options.js'
 import type { Message, TaskSnapshot } from './task.js'
@@ -22,10 +22,12 @@ export interface Rules<S extends string = TaskState> {
 
 /** The status message of a task that exceeds `taskTimeoutMs`. */
 export const TIMEOUT_MESSAGE = 'Task timed out'
+const TIMEOUT_SIZE = sizeOf(TIMEOUT_MESSAGE)
 
 /**
  * The events that `command` adds to `task`: at least one, with consecutive generations.
  *
+ * @param sizes - Receives the size of the payload of each event, as the command has it: no payload is measured again.
  * @throws {A2AError} `TASK_TERMINAL`, `TASK_NOT_CANCELABLE`, `TASK_GENERATION_MISMATCH`, `INVALID_TRANSITION`,
  *   `LIMIT_EXCEEDED`.
  */
@@ -35,6 +37,7 @@ export function decide<S extends string>(
   rules: Rules<S>,
   usage: Usage,
   timestamp: string,
+  sizes: Size[] = [],
 ): TaskEvent<S>[] {
   if (isTerminal(task.state, rules.lifecycle)) throw terminal(task, command.type)
   if ('expectedGeneration' in command && command.expectedGeneration !== undefined) {
@@ -42,15 +45,18 @@ export function decide<S extends string>(
   }
   switch (command.type) {
     case 'update':
-      return decideUpdate(task, command, rules, usage, timestamp)
+      return decideUpdate(task, command, rules, usage, timestamp, sizes)
     case 'cancel':
+      sizes.push(command.messageSize)
       return [moveEvent(task, 'canceled', command.message, rules, timestamp)]
     case 'timeout':
+      sizes.push(TIMEOUT_SIZE)
       return [moveEvent(task, 'failed', TIMEOUT_MESSAGE, rules, timestamp)]
     case 'message':
+      sizes.push(command.size)
       return [decideMessage(task, command, rules.limits, usage, timestamp)]
     case 'journal':
-      return decideJournal(task, command, rules, usage, timestamp)
+      return decideJournal(task, command, rules, usage, timestamp, sizes)
   }
 }
 
@@ -94,10 +100,11 @@ function requireStep<S extends string>(
 
 function decideUpdate<S extends string>(
   task: TaskSnapshot<S>,
-  { state, output, artifacts, message }: UpdateCommand<S>,
+  { state, output, outputSize, artifacts, message, messageSize }: UpdateCommand<S>,
   rules: Rules<S>,
   usage: Usage,
   timestamp: string,
+  sizes: Size[],
 ): TaskEvent<S>[] {
   const to = state === undefined ? task.state : requireStep(task, state, rules)
   if (artifacts.length > 0) checkArtifacts(task, artifacts, rules.limits, usage)
@@ -108,13 +115,22 @@ function decideUpdate<S extends string>(
   // The event that ends a task comes last. Any other state change comes before the rest of the update.
   const ends = isTerminal(to, rules.lifecycle)
   const isStatus = state !== undefined || message !== undefined
-  if (isStatus && !ends) events.push(statusEvent(taskId, ++generation, timestamp, from, to, message))
-  if (output !== undefined)
+  if (isStatus && !ends) {
+    events.push(statusEvent(taskId, ++generation, timestamp, from, to, message))
+    sizes.push(messageSize)
+  }
+  if (output !== undefined) {
     events.push({ type: 'output', taskId, generation: ++generation, timestamp, output })
-  for (const change of artifacts) events.push(artifactEvent(task, change, ++generation, timestamp))
+    sizes.push(outputSize)
+  }
+  for (const change of artifacts) {
+    events.push(artifactEvent(task, change, ++generation, timestamp))
+    sizes.push(change.size)
+  }
   // An empty update reports progress too.
   if (ends || events.length === 0) {
     events.push(statusEvent(taskId, ++generation, timestamp, from, to, message))
+    sizes.push(messageSize)
   }
   return events
 }
@@ -126,11 +142,11 @@ function artifactEvent(
   timestamp: string,
 ): ArtifactChanged {
   const continues = append && findArtifact(task.artifacts, artifact.artifactId) !== -1
-  return {
-    ...{ type: 'artifact', taskId: task.id, generation, timestamp, artifact, append: continues, lastChunk },
-    ...(step !== undefined && { step }),
-    ...(restored !== undefined && { restored }),
-  }
+  const { id: taskId } = task
+  const type = 'artifact'
+  const event = { type, taskId, generation, timestamp, artifact, append: continues, lastChunk } as const
+  if (step === undefined && restored === undefined) return event
+  return { ...event, ...(step !== undefined && { step }), ...(restored !== undefined && { restored }) }
 }
 
 function checkArtifacts(
@@ -148,7 +164,7 @@ function checkArtifacts(
     }
     if (count > maxArtifacts) throw tooMany('Artifacts', 'maxArtifacts', maxArtifacts, count)
   }
-  const atMost = artifacts.reduce((sum, change) => sum + change.atMost, usage.artifacts)
+  const atMost = artifacts.reduce((sum, { size }) => sum + size.bytes, usage.artifacts)
   if (atMost <= limit.maxBytes) return
   const size = usage.artifacts + growthOf(task, artifacts)
   if (size > limit.maxBytes) throw tooLarge(limit, size)
@@ -157,24 +173,25 @@ function checkArtifacts(
 /** The bytes by which the artifacts of the task grow. Of several changes to one id only the last one counts. */
 function growthOf(task: TaskSnapshot<string>, artifacts: readonly ArtifactChange[]): number {
   const growths = new Map(
-    artifacts.map((change) => [change.artifact.artifactId ?? change, artifactGrowth(task, change)] as const),
+    artifacts.map((change) => {
+      const key = change.artifact.artifactId ?? change
+      return [key, artifactGrowth(task, change, change.size.bytes)] as const
+    }),
   )
   return [...growths.values()].reduce((sum, growth) => sum + growth, 0)
 }
 
 function decideMessage(
   task: TaskSnapshot<string>,
-  { message, atMost }: MessageCommand,
+  { message, size: { bytes } }: MessageCommand,
   limits: Limits,
   usage: Usage,
   timestamp: string,
 ): MessageAdded {
   const count = task.messages.length + 1
   if (count > limits.maxMessages) throw tooMany('Messages', 'maxMessages', limits.maxMessages, count)
-  if (usage.messages + atMost > limits.messages.maxBytes) {
-    const size = usage.messages + jsonSize(message)
-    if (size > limits.messages.maxBytes) throw tooLarge(limits.messages, size)
-  }
+  const size = usage.messages + bytes
+  if (size > limits.messages.maxBytes) throw tooLarge(limits.messages, size)
   return { type: 'message', taskId: task.id, generation: task.generation + 1, timestamp, message }
 }
 
@@ -188,21 +205,26 @@ function decideJournal<S extends string>(
   rules: Rules<S>,
   usage: Usage,
   timestamp: string,
+  sizes: Size[],
 ): TaskEvent<S>[] {
   const { id: taskId } = task
   let { generation } = task
   const events: TaskEvent<S>[] = []
   if (message !== undefined) {
     events.push(decideMessage(task, message, rules.limits, usage, timestamp))
+    sizes.push(message.size)
     generation += 1
   }
   for (const entry of entries) {
     generation += 1
     if (entry.kind === 'signal') requireRoomForSignal(task, entry)
     events.push({ type: 'journal', taskId, generation, timestamp, entry })
+    sizes.push(sizeOf(entry))
   }
   const rest = update?.state === task.state ? withoutState(update) : update
-  if (rest !== undefined) events.push(...decideUpdate({ ...task, generation }, rest, rules, usage, timestamp))
+  if (rest !== undefined) {
+    events.push(...decideUpdate({ ...task, generation }, rest, rules, usage, timestamp, sizes))
+  }
   return events
 }
 

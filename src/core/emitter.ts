@@ -99,8 +99,14 @@ export class TaskEmitter<S extends string = TaskState> extends EventEmitter<Task
     this.post(() => this.emit(event, ...args))
   }
 
+  /** Whether any event has a listener. Most managers in a server have none, and make no payloads. */
+  protected get isHeard(): boolean {
+    return this.eventNames().length > 0
+  }
+
   /** Emits the manager's events for changes that have been applied. */
   protected notifyAll(events: readonly TaskEvent<S>[], show: () => TaskSnapshot<S>): void {
+    if (!this.isHeard) return
     for (const event of events) {
       if (event.type !== 'status' || event.from === event.to) continue
       const { taskId, from, to, timestamp, generation } = event

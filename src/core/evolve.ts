@@ -8,7 +8,8 @@ import type { ArtifactChanged, FailureEntry, JournalEntry, TaskCreated } from '.
 import type { TaskEvent, TaskStreamEvent } from './events.js'
 import { copyJson } from './json.js'
 import type { TaskState } from './lifecycle.js'
-import type { Artifact, DeepReadonly, Message, Task, TaskFailure, TaskSnapshot } from './task.js'
+import type { Artifact, DeepReadonly, Message, StateTransition } from './task.js'
+import type { Task, TaskFailure, TaskSnapshot } from './task.js'
 import type { JsonObject, JsonValue } from './json-types.js'
 
 /**
@@ -136,8 +137,9 @@ export function applyArtifact(
     task.artifacts[known] = ownArtifact(artifact)
     return
   }
-  const { parts, metadata, ...others } = shared<Artifact>(artifact)
-  Object.assign(present, others)
+  const chunk = shared<Artifact>(artifact)
+  const { parts, metadata } = chunk
+  for (const key of Object.keys(chunk)) if (key !== 'parts' && key !== 'metadata') present[key] = chunk[key]
   if (parts !== undefined) {
     present.parts ??= []
     appendParts(present.parts, parts)
@@ -190,7 +192,18 @@ export function thawTask<S extends string>(snapshot: TaskSnapshot<S>): Task<S> {
 
 /** A deep copy that the caller owns. */
 export function copyTask<S extends string>(snapshot: TaskSnapshot<S>): Task<S> {
-  const task = writable(snapshot)
+  return copyWith(
+    snapshot,
+    snapshot.history.map(({ state, timestamp }) => ({ state, timestamp })),
+  )
+}
+
+/** As {@link copyTask}, with a history that the caller owns. */
+export function copyWith<S extends string>(
+  snapshot: Omit<TaskSnapshot<S>, 'history'>,
+  history: StateTransition<S>[],
+): Task<S> {
+  const task = snapshot as Omit<Task<S>, 'history'>
   const copy: Task<S> = {
     id: task.id,
     contextId: task.contextId,
@@ -201,7 +214,7 @@ export function copyTask<S extends string>(snapshot: TaskSnapshot<S>): Task<S> {
     messages: task.messages.length === 0 ? [] : copyJson(task.messages),
     artifacts: task.artifacts.length === 0 ? [] : copyJson(task.artifacts),
     metadata: copyJson(task.metadata),
-    history: task.history.map(({ state, timestamp }) => ({ state, timestamp })),
+    history,
     generation: task.generation,
     createdAt: task.createdAt,
     updatedAt: task.updatedAt,

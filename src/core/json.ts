@@ -26,6 +26,8 @@ export interface Size {
   readonly cost: number
 }
 
+export const NO_SIZE: Size = { bytes: 0, cost: 0 }
+
 // Costs on the heap of V8, in bytes. An array reserves half an element more for each that it has.
 const OBJECT_COST = 120
 /** Beside the name. */
@@ -44,8 +46,8 @@ const NEEDS_TAGS = new Error('The value needs tags')
 /**
  * Reads values of callers under one common size limit.
  *
- * Counting bytes exactly costs about 2 ns per character, so the reader sums bounds instead: a string of n UTF-16 units
- * has between n + 2 and 6n + 2 bytes. {@link check} counts only if the upper bound exceeds the limit.
+ * Counting bytes exactly costs up to 2 ns per character. Where the exact size is not needed, the reader sums bounds instead: a
+ * string of n UTF-16 units has between n + 2 and 6n + 2 bytes. {@link check} counts only if the upper bound exceeds the limit.
  */
 export class JsonReader {
   #atLeast = 0
@@ -57,14 +59,24 @@ export class JsonReader {
   #pathLength = 0
   readonly #limit: SizeLimit
   readonly #maxDepth: number
+  readonly #isExact: boolean
   readonly #tags: Tags | undefined
   #isTagging = false
 
-  /** @param tags - For {@link readTagged}. */
-  constructor(limit: SizeLimit, maxDepth: number, tags?: Tags) {
+  /**
+   * @param isExact - Whether the reader counts bytes exactly, so that no one has to measure its values again.
+   * @param tags - For {@link readTagged}.
+   */
+  constructor(limit: SizeLimit, maxDepth: number, isExact = false, tags?: Tags) {
     this.#limit = limit
     this.#maxDepth = maxDepth
+    this.#isExact = isExact
     this.#tags = tags
+  }
+
+  /** The size of all values read, if this reader is exact. */
+  get size(): Size {
+    return { bytes: this.#atMost, cost: this.#cost }
   }
 
   /** An upper bound of the size in bytes of all values read. */
@@ -132,6 +144,19 @@ export class JsonReader {
     return this.read(value, root) as JsonObject
   }
 
+  /** Adds a generated text to an object that this reader has read, which lacks it or has `null` in its place. */
+  add(object: JsonObject, name: string, text: string, root: string): void {
+    if (name in object) {
+      this.#count(-4)
+    } else {
+      // The first member has no comma.
+      this.#count(Object.keys(object).length === 0 ? 1 : 2)
+      this.#readName(name)
+      this.#cost += PROPERTY_COST
+    }
+    object[name] = this.read(text, `${root}.${name}`)
+  }
+
   /** @throws {A2AError} `LIMIT_EXCEEDED` when `values`, which this reader has read, are larger than the limit. */
   check(...values: (JsonValue | undefined)[]): void {
     if (this.#atMost <= this.#limit.maxBytes) return
@@ -147,15 +172,14 @@ export class JsonReader {
         if (!Number.isFinite(value)) return this.#readOther(value, depth, String(value))
         if (value === 0 && this.#tags !== undefined && Object.is(value, -0))
           return this.#readOther(value, depth, '-0')
-        this.#count(1, 24)
-        this.#cost += numberCost(value)
+        this.#readNumber(value)
         return value === 0 ? 0 : value // JSON has no -0
       case 'boolean':
-        this.#count(4, 5)
+        this.#count(value ? 4 : 5)
         return value
       case 'object':
         if (value === null) {
-          this.#count(4, 4)
+          this.#count(4)
           return null
         }
         this.#requireDepth(depth)
@@ -186,19 +210,43 @@ export class JsonReader {
     return this.#readMembers(tagged, Object.keys(tagged), depth)
   }
 
+  #readNumber(value: number): void {
+    this.#cost += numberCost(value)
+    if (this.#isExact) this.#count(String(value).length)
+    else this.#count(1, 24)
+  }
+
   #readString(given: string): string {
-    const value = wellFormed(given)
-    this.#count(value.length + 2, 6 * value.length + 2)
-    this.#cost += STRING_COST + textCost(value)
+    if (this.#isExact && PLAIN.test(given)) {
+      this.#count(given.length + 2)
+      this.#cost += STRING_COST + given.length
+      return given
+    }
+    this.#cost += STRING_COST + textCost(given)
+    // Latin-1 has no surrogates.
+    const value = isLatin(given) ? given : wellFormed(given)
+    const { length } = value
+    // Refuses a much too large text before its characters are counted.
+    if (!this.#isExact) this.#count(length + 2, 6 * length + 2)
+    else if (length > this.#limit.maxBytes * GIVE_UP_FACTOR) this.#count(length + 2)
+    else this.#count(textSize(value))
     return value
   }
 
+  #readName(key: string): string {
+    if (!FREQUENT_NAMES.has(key)) return this.#readString(key)
+    this.#count(key.length + 2)
+    this.#cost += STRING_COST + key.length
+    return key
+  }
+
   #readArray(value: readonly unknown[], depth: number): JsonValue[] {
-    this.#count(2, 2)
+    // Brackets and commas: each element but the first adds one.
+    this.#count(value.length === 0 ? 2 : 1)
     const copy: JsonValue[] = []
     for (let index = 0; index < value.length; index++) {
       this.#descend(index, depth)
-      this.#count(1, 1)
+      this.#count(1)
       copy.push(this.#read(value[index], depth + 1))
     }
     this.#cost += ARRAY_COST + ELEMENT_COST * copy.length
@@ -224,8 +272,8 @@ export class JsonReader {
   }
 
   #readMembers(value: object, keys: readonly string[], depth: number): JsonObject {
-    this.#count(2, 2)
     const copy: JsonObject = isIndex(keys[0]) ? sparseObject() : {}
+    let isEmpty = true
     for (const key of keys) {
       this.#descend(key, depth)
       const member: unknown = (value as Record<string, unknown>)[key]
@@ -233,17 +281,19 @@ export class JsonReader {
       if (key === '__proto__' || key === 'constructor') {
         throw this.#refuse(depth + 1, 'is a name that careless code reads as a prototype: rename it')
       }
-      const name = this.#readString(key)
+      const name = this.#readName(key)
       // Keys that differ by half a character only: one value would be lost.
       if (name !== key && (Object.hasOwn(copy, name) || Object.hasOwn(value, name)))
         throw this.#refuse(
           depth + 1,
           'becomes the name of another value, because UTF-8 cannot hold half a character',
         )
-      this.#count(2, 2)
+      this.#count(2)
       this.#cost += PROPERTY_COST
+      isEmpty = false
       copy[name] = this.#read(member, depth + 1)
     }
+    this.#count(isEmpty ? 2 : 1)
     this.#cost += OBJECT_COST
     return copy
   }
@@ -253,7 +303,7 @@ export class JsonReader {
     this.#pathLength = depth + 1
   }
 
-  #count(atLeast: number, atMost: number): void {
+  #count(atLeast: number, atMost = atLeast): void {
     this.#atMost += atMost
     this.#atLeast += atLeast
     this.#requireRoom(0)
@@ -299,15 +349,26 @@ function numberCost(value: number): number {
   return (value | 0) === value ? 0 : NUMBER_COST
 }
 
-/** On V8 this test takes no time for strings that are stored as Latin-1. */
 function textCost(text: string): number {
-  return /[^\0-\xff]/.test(text) ? 2 * text.length : text.length
+  return isLatin(text) ? text.length : 2 * text.length
+}
+
+/** On V8 this test takes no time for strings that are stored as Latin-1. As each regular expression, it flattens the string. */
+function isLatin(text: string): boolean {
+  return !/[^\0-\xff]/.test(text)
 }
 
 /** Whether a name may be that of an element, as in an array. Those come first among the names of an object. */
 function isIndex(key: string | undefined): boolean {
-  return key !== undefined && /^\d/.test(key)
+  if (key === undefined) return false
+  const first = key.charCodeAt(0)
+  return first >= 0x30 && first <= 0x39
 }
+
+/** Names of the protocol, which most objects have. They need no test of their characters. */
+const FREQUENT_NAMES: ReadonlySet<string> = new Set([
+  ...['artifactId', 'name', 'parts', 'text', 'data', 'metadata', 'messageId', 'role', 'mediaType', 'url'],
+])
 
 /**
  * An empty object for members with such names. V8 reserves room for all elements up to the highest: `{"1000":1}` takes 12 kB.
@@ -355,7 +416,11 @@ export function copyJson(value: unknown): unknown {
 export function freezeDeep<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
   if (Array.isArray(value)) for (const element of value) freezeDeep(element)
-  else for (const member of Object.values(value)) if (typeof member === 'object') freezeDeep(member)
+  else
+    for (const key of Object.keys(value)) {
+      const member = (value as Record<string, unknown>)[key]
+      if (typeof member === 'object') freezeDeep(member)
+    }
   return Object.freeze(value)
 }
 
@@ -402,6 +467,11 @@ function stringSize(text: string): number {
   costs += STRING_COST + text.length
   if (PLAIN.test(text)) return text.length + 2
   costs += textCost(text) - text.length
+  return textSize(text)
+}
+
+/** The bytes of a text as JSON. */
+function textSize(text: string): number {
   let size = 2
   for (let index = 0; index < text.length; index++) size += unitSize(text.charCodeAt(index))
   return size

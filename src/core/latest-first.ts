@@ -15,8 +15,8 @@ export function* latestFirst<S extends string>(
   link: Link<S> | undefined,
 ): Generator<TaskRecord<S>> {
   while (link !== undefined) {
-    const { record, previous }: Link<S> = link
-    if (previous?.record.task.updatedAt === record.task.updatedAt) {
+    const { record, updatedAt, previous }: Link<S> = link
+    if (previous?.updatedAt === updatedAt) {
       const { records, before } = millisecondOf(chain, link)
       yield* records
       link = before
@@ -32,13 +32,13 @@ const MAX_SORTED = 8
 
 /** The tasks of a millisecond by their ids. Pages of a list that does not change sort them once. */
 function millisecondOf<S extends string>(chain: Chain<S>, last: Link<S>): Millisecond<S> {
-  const { updatedAt } = last.record.task
+  const { updatedAt } = last
   const known = chain.sorted?.get(updatedAt)
   if (known !== undefined) return known
   const records: TaskRecord<S>[] = []
   let link: Link<S> | undefined = last
-  for (; link?.record.task.updatedAt === updatedAt; link = link.previous) records.push(link.record)
-  records.sort((a, b) => byText(b.task.id, a.task.id))
+  for (; link?.updatedAt === updatedAt; link = link.previous) records.push(link.record)
+  records.sort((a, b) => byText(b.head.id, a.head.id))
   const sorted = { records, before: link }
   if (chain.sorted === undefined || chain.sorted.size === MAX_SORTED) chain.sorted = new Map()
   chain.sorted.set(updatedAt, sorted)

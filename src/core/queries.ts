@@ -82,7 +82,10 @@ const DEFAULT_PAGE_SIZE = 50
 const MAX_PAGE_SIZE = 1000
 
 /** Compares only the owner, so that the response time reveals nothing about another owner's task. */
-export function isOwnedBy(task: TaskSnapshot<string>, filter: OwnerFilter | undefined): boolean {
+export function isOwnedBy(
+  task: Pick<TaskSnapshot<string>, 'owner'>,
+  filter: OwnerFilter | undefined,
+): boolean {
   if (filter === undefined) return true
   const { owner } = filter
   // The common case needs no copy of the kind that `readParams` makes.

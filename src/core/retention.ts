@@ -9,7 +9,7 @@ import type { TaskEvent } from './events.js'
 import { tooLarge, type Size } from './json.js'
 import { isTerminal } from './lifecycle.js'
 import type { Settings } from './options.js'
-import { costOfEvents, payloadSize } from './sizes.js'
+import { costOfEvents } from './sizes.js'
 import type { Unit } from './ranking.js'
 import type { TaskRecord } from './task-record.js'
 import type { TaskTable } from './task-table.js'
@@ -90,17 +90,16 @@ export class Retention<S extends string> {
   /**
    * Makes room for a change, as {@link makeRoom} does. A task can end without a long message whatever the manager holds.
    *
-   * @returns The sizes of the payloads of `events`.
+   * @param sizes - Those of the payloads of `events`.
    * @throws {A2AError} `LIMIT_EXCEEDED`.
    */
-  makeRoomFor(record: TaskRecord<S>, events: readonly TaskEvent<S>[]): Size[] {
+  makeRoomFor(record: TaskRecord<S>, events: readonly TaskEvent<S>[], sizes: readonly Size[]): void {
     const { limits, lifecycle } = this.#settings
-    const sizes = events.map(payloadSize)
     const growth = costOfEvents(sizes)
-    if (this.#table.bytes + growth <= limits.total.maxBytes) return sizes
+    if (this.#table.bytes + growth <= limits.total.maxBytes) return
     const last = events.at(-1)
     const ends = last?.type === 'status' && isTerminal(last.to, lifecycle)
-    if ((ends && growth <= MAX_LAST_COST) || this.#makeBytes(record.task.owner, growth, record)) return sizes
+    if ((ends && growth <= MAX_LAST_COST) || this.#makeBytes(record.head.owner, growth, record)) return
     throw tooLarge(limits.total, this.#table.bytes + growth)
   }
 
@@ -187,17 +186,17 @@ export class Retention<S extends string> {
     const half = (unit === 'tasks' ? maxTasks : limits.total.maxBytes) / 2
     const held = this.#table.holdingOf(owner)[unit] + more
     const firstEnded = this.#table.firstOf('ended', unit)
-    const ended = firstEnded?.task.owner === owner || held <= half ? firstEnded : undefined
+    const ended = firstEnded?.head.owner === owner || held <= half ? firstEnded : undefined
     if (whenFull !== 'evict') return ended
     const waiting = this.#table.firstOf('waiting', unit)
-    const most = waiting === undefined ? 0 : this.#table.holdingOf(waiting.task.owner)[unit]
+    const most = waiting === undefined ? 0 : this.#table.holdingOf(waiting.head.owner)[unit]
     const mayGiveUp = most > 2 * held
-    const isHoarded = mayGiveUp && most > half && ended?.task.owner !== waiting?.task.owner
+    const isHoarded = mayGiveUp && most > half && ended?.head.owner !== waiting?.head.owner
     if (ended !== undefined && !isHoarded) return ended
     return mayGiveUp ? waiting : this.#table.oldestOf('waiting', owner, changing)
   }
 
-  #hasEnded({ task }: TaskRecord<S>): boolean {
+  #hasEnded({ head: task }: TaskRecord<S>): boolean {
     return isTerminal(task.state, this.#settings.lifecycle)
   }
 

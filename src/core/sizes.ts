@@ -8,7 +8,7 @@ import type { CreateCommand } from './commands.js'
 import { continuation } from './artifacts/append-parts.js'
 import type { TaskEvent } from './events.js'
 import { findArtifact } from './evolve.js'
-import { jsonSize, sizeOf, type Size } from './json.js'
+import { jsonSize, NO_SIZE, sizeOf, type Size } from './json.js'
 import type { Artifact, DeepReadonly, Part, TaskSnapshot } from './task.js'
 
 export interface Usage {
@@ -22,8 +22,6 @@ export function usageOf(task: TaskSnapshot<string>): Usage {
     messages: task.messages.reduce((sum, message) => sum + jsonSize(message), 0),
   }
 }
-
-const NO_SIZE: Size = { bytes: 0, cost: 0 }
 
 /** The size of the JSON in an event: artifact, message or output. */
 export function payloadSize(event: TaskEvent<string>): Size {
@@ -161,7 +159,8 @@ export function artifactGrowth(
   if (present === undefined) return bytes
   if (!append) return bytes - jsonSize(present)
   return mergeGrowth(present, artifact, (key, before, after) => {
-    if (key === 'parts' && Array.isArray(before) && Array.isArray(after)) return partsGrowth(before, after)
+    if (key === 'parts' && Array.isArray(before) && Array.isArray(after))
+      return partsGrowth(before, after, sizeOfParts(artifact, bytes))
     if (key === 'metadata') return mergeGrowth(before as object, after as object, sizeChange)
     return sizeChange(key, before, after)
   })
@@ -194,9 +193,15 @@ function mergeGrowth(
   return growth + objectFrame(count + fresh) - objectFrame(count)
 }
 
-function partsGrowth(present: readonly Part[], added: readonly Part[]): number {
+/** The bytes of the parts of an artifact of `bytes`: what its other members, which are short, leave of it. */
+function sizeOfParts(artifact: DeepReadonly<Artifact>, bytes: number): number {
+  const rest: DeepReadonly<Artifact> = { ...artifact, parts: [] }
+  return bytes - jsonSize(rest) + arrayFrame(0)
+}
+
+function partsGrowth(present: readonly Part[], added: readonly Part[], bytes: number): number {
   const isJoined = continuation(present, added) !== undefined
-  const elements = jsonSize(added) - arrayFrame(added.length) - (isJoined ? TEXT_FRAME : 0)
+  const elements = bytes - arrayFrame(added.length) - (isJoined ? TEXT_FRAME : 0)
   const length = present.length + added.length - (isJoined ? 1 : 0)
   return elements + arrayFrame(length) - arrayFrame(present.length)
 }

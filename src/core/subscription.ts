@@ -45,9 +45,8 @@ function entryAfter<S extends string>(
   cursor: number,
   logSize: number,
 ): TaskStreamEvent<S> | undefined {
-  const { task } = record
-  if (cursor === task.generation) return undefined
-  const event = record.log.at(cursor + 1, task, logSize)
+  if (cursor === record.head.generation) return undefined
+  const event = record.eventAt(cursor + 1, logSize)
   return event === undefined ? caughtUp('resync', record) : freezeDeep(event)
 }
 
@@ -139,10 +138,10 @@ class RecordReader<S extends string> implements TaskSubscription<S> {
       this.#cursor = entry.generation
       return Promise.resolve({ done: false, value: entry })
     }
-    if (this.#isTerminal(record.task.state)) return this.return()
+    if (this.#isTerminal(record.head.state)) return this.return()
     if (record.endReason === undefined) return this.#wait()
     this.#stop()
-    return Promise.reject(endError(record.endReason, record.task.id))
+    return Promise.reject(endError(record.endReason, record.head.id))
   }
 
   return(): Promise<Result<S>> {

@@ -10,6 +10,11 @@ import type { TaskSnapshot } from './task.js'
 /** The maximum bytes of JSON in the events of one log: a thousand versions of an artifact can be large. */
 const MAX_BYTES = 4_194_304
 
+export interface LogReader<S extends string> {
+  /** The event of `generation`; `undefined` if it is not held, or not among the latest `size`. */
+  at(generation: number, task: TaskSnapshot<S>, size: number): TaskEvent<S> | undefined
+}
+
 interface Segment<S extends string> {
   readonly events: readonly TaskEvent<S>[]
   readonly bytes: number
@@ -22,7 +27,7 @@ interface Segment<S extends string> {
  *
  * The `created` event is not kept: the task holds all its data, and 100,000 of these events take 10 MB.
  */
-export class TaskLog<S extends string> {
+export class TaskLog<S extends string> implements LogReader<S> {
   /** Undefined until the newer segment is full once, which most logs never reach. */
   #older: Segment<S> | undefined
   #newer: TaskEvent<S>[] | undefined
@@ -72,7 +77,6 @@ export class TaskLog<S extends string> {
     this.#newerCost = 0
   }
 
-  /** The event of `generation`; `undefined` if it is not held, or not among the latest `size`. */
   at(generation: number, task: TaskSnapshot<S>, size: number): TaskEvent<S> | undefined {
     if (generation <= this.#dropped || generation <= task.generation - size) return undefined
     // The task holds all data of its first event.

@@ -11,6 +11,7 @@ import { invalidParams } from './errors.js'
 import type { ArtifactChanged, JournalEntry, JournalRecorded, MessageAdded } from './events.js'
 import type { NewLog, TaskEvent, TaskStreamEvent } from './events.js'
 import { copyTask, createdEvent, receivedEntry } from './evolve.js'
+import type { ReadonlyJson } from './json-types.js'
 import { LocalFeed } from './feed/local-feed.js'
 import { freezeDeep, type Size } from './json.js'
 import { canTransition, isTerminal, type Lifecycle, type TaskState } from './lifecycle.js'
@@ -94,7 +95,7 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
     const command = toCreate(params, this.#settings)
     try {
       const log = (iso: string): NewLog<S> => [createdEvent(command, this.lifecycle.initial, iso)]
-      return copyTask(this.#add(log, costOfNew(command)).task)
+      return this.#add(log, costOfNew(command)).copy()
     } finally {
       this.deliver()
     }
@@ -109,7 +110,7 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
    *   `TASK_GENERATION_MISMATCH`; `INVALID_PARAMS`; `LIMIT_EXCEEDED`.
    */
   updateTask(taskId: string, update: TaskUpdate<S>): Task<S> {
-    return this.#change(taskId, toUpdate(update, this.#settings), copyTask)
+    return this.#change(taskId, toUpdate(update, this.#settings), copyOf<S>)
   }
 
   /** As {@link updateTask}, without a copy: costs O(size of the change), whatever the size of the task. */
@@ -124,7 +125,7 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
    * @throws {A2AError} `TASK_NOT_FOUND`; `TASK_NOT_CANCELABLE` when the task has ended; `TASK_GENERATION_MISMATCH`.
    */
   cancelTask(taskId: string, options: CancelOptions = {}): Task<S> {
-    return this.#change(taskId, toCancel(options, this.#settings), copyTask)
+    return this.#change(taskId, toCancel(options, this.#settings), copyOf<S>)
   }
 
   /**
@@ -182,24 +183,24 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
   /** A copy of the task; `null` when there is none. Costs O(size of the task). */
   getTask(taskId: string): Task<S> | null {
     const record = this.#table.get(taskId)
-    return record === undefined ? null : copyTask(record.task)
+    return record === undefined ? null : record.copy()
   }
 
   /** The task, frozen, the same object until it changes; `null` for none, and for one of another owner than `filter` names. */
   peekTask(taskId: string, filter?: OwnerFilter): TaskSnapshot<S> | null {
     const record = this.#table.get(taskId)
-    return record !== undefined && isOwnedBy(record.task, filter) ? record.snapshot() : null
+    return record !== undefined && isOwnedBy(record.head, filter) ? record.snapshot() : null
   }
 
   /** The task's state; `null` when there is no such task. O(1), unlike `peekTask`, which freezes a task. */
   stateOf(taskId: string): S | null {
-    return this.#table.get(taskId)?.task.state ?? null
+    return this.#table.get(taskId)?.head.state ?? null
   }
 
   /** Copies of all matching tasks, oldest first, those of one millisecond by their ids. Costs O(size of the matches). */
   listTasks(filter: TaskFilter<S> | null = {}): Task<S>[] {
     const records = this.#table.select(toFilter(filter ?? {}, this.lifecycle.states, 'listTasks'))
-    return records.map((record) => copyTask(record.task))
+    return records.map((record) => record.copy())
   }
 
   /**
@@ -226,7 +227,7 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
   /** Whether the lifecycle has a step from the task's state to `state`. `false` when there is no such task. */
   can(taskId: string, state: S): boolean {
     const record = this.#table.get(taskId)
-    return record !== undefined && canTransition(record.task.state, state, this.lifecycle)
+    return record !== undefined && canTransition(record.head.state, state, this.lifecycle)
   }
 
   /**
@@ -265,7 +266,7 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
    */
   signalOf(taskId: string): AbortSignal {
     const record = this.#table.recordOf(taskId)
-    return signalOf(record, this.#isTerminal(record.task.state))
+    return signalOf(record, this.#isTerminal(record.head.state))
   }
 
   /** Removes expired tasks now, not at the next `createTask`. Emits `task:expired` for each. Returns their number. */
@@ -284,7 +285,7 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
     this.#retention.clear()
     this.removeAllListeners()
     for (const record of records)
-      rejectWatchers(record, 'MANAGER_DESTROYED', this.#isTerminal(record.task.state), this.post)
+      rejectWatchers(record, 'MANAGER_DESTROYED', this.#isTerminal(record.head.state), this.post)
     this.deliver()
   }
 
@@ -298,15 +299,17 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
     this.#retention.makeRoom(owner, record.cost)
     this.#retention.watch(record)
     this.#table.insert(record)
-    for (const event of events) this.notify('task:event', () => freezeDeep(event))
-    this.notify('task:created', () => record.snapshot())
+    if (this.isHeard) {
+      for (const event of events) this.notify('task:event', () => freezeDeep(event))
+      this.notify('task:created', () => record.snapshot())
+    }
     return record
   }
 
   #addFork({ id, log, isWorking }: AddedTask<S>): Task<S> {
     let copy: Task<S>
     try {
-      copy = copyTask(this.#add(log).task)
+      copy = this.#add(log).copy()
     } finally {
       this.deliver()
     }
@@ -338,23 +341,25 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
     // The clock is user code and can change tasks, so it runs before the task is read.
     const { iso } = this.#timeline.now()
     const record = this.#table.recordOf(taskId)
-    const events = decide(record.task, command, this.#settings, record.usage, iso)
-    const sizes = this.#retention.makeRoomFor(record, events)
+    const sizes: Size[] = []
+    const events = decide(record.task, command, this.#settings, record.usage, iso, sizes)
+    this.#retention.makeRoomFor(record, events, sizes)
     this.#commit(record, events, sizes)
-    const selected = select?.(record.task, events)
+    const selected = select?.(record, events)
     this.deliver()
     return selected
   }
 
-  #commit(record: TaskRecord<S>, events: readonly TaskEvent<S>[], sizes: readonly Size[] = []): void {
+  #commit(record: TaskRecord<S>, events: readonly TaskEvent<S>[], sizes: readonly Size[]): void {
     const before = record.cost
-    events.forEach((event, index) => record.append(event, this.#settings.eventLogSize, sizes[index], true))
-    this.#table.touch(record, record.cost - before, events.length)
-    const isInTerminalState = this.#isTerminal(record.task.state)
+    let index = 0
+    for (const event of events) record.append(event, this.#settings.eventLogSize, sizes[index++], true)
+    const isInTerminalState = this.#isTerminal(record.head.state)
     if (isInTerminalState) {
       this.#retention.unwatch(record)
-      record.trim()
+      record.trim(this.lifecycle.states)
     }
+    this.#table.touch(record, record.cost - before, events.length)
     this.notifyAll(events, () => record.snapshot())
     notifyWatchers(record, isInTerminalState, this.post)
   }
@@ -368,20 +373,27 @@ export class TaskManager<S extends string = TaskState> extends TaskEmitter<S> im
     this.#table.remove(record)
     this.#retention.unwatch(record)
     this.notify('task:expired', () => record.snapshot())
-    rejectWatchers(record, 'TASK_EXPIRED', this.#isTerminal(record.task.state), this.post)
+    rejectWatchers(record, 'TASK_EXPIRED', this.#isTerminal(record.head.state), this.post)
   }
 
   /** Runs no code of the caller. Ended tasks have no waiters. */
   #evict(record: TaskRecord<S>): void {
-    const { task, usage } = record
+    const { head, usage } = record
     const { iso } = this.#timeline.latest
-    if (!this.#isTerminal(task.state)) this.#commit(record, decide(task, GIVE_UP, this.#settings, usage, iso))
+    if (!this.#isTerminal(head.state)) {
+      const sizes: Size[] = []
+      this.#commit(record, decide(record.task, GIVE_UP, this.#settings, usage, iso, sizes), sizes)
+    }
     this.#table.remove(record)
     this.notify('task:evicted', () => record.snapshot())
   }
 }
 
-type Select<S extends string, T> = (task: TaskRecord<S>['task'], events: readonly TaskEvent<S>[]) => T
+type Select<S extends string, T> = (record: TaskRecord<S>, events: readonly TaskEvent<S>[]) => T
+
+function copyOf<S extends string>(record: TaskRecord<S>): Task<S> {
+  return record.copy()
+}
 
 /** The event of a command that makes only this one. */
 function firstOf<S extends string>(_: unknown, [first]: readonly TaskEvent<S>[]): TaskEvent<S> | undefined {

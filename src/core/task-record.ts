@@ -4,13 +4,14 @@
  * @module
  */
 import type { JournalEntry, JournalRecorded, NewLog, TaskEvent } from './events.js'
-import { apply, create, findArtifact, thawTask } from './evolve.js'
+import { compactLog, eventsOf, historyOf, type CompactLog } from './compact-log.js'
+import { apply, copyTask, copyWith, create, findArtifact, thawTask } from './evolve.js'
 import type { Artifact, DeepReadonly, TaskSnapshot, Task } from './task.js'
 import type { EndReason, RemovalCode } from './errors.js'
 import { freezeDeep, type Size } from './json.js'
 import type { Instant } from './timeline.js'
 import { costOfTask, costsOf, EVENT_COST, payloadSize, usageAfter, type Usage } from './sizes.js'
-import { TaskLog } from './task-log.js'
+import { TaskLog, type LogReader } from './task-log.js'
 
 /** A call of `waitFor` that is pending. */
 export interface Waiter<S extends string> {
@@ -38,6 +39,8 @@ export interface RedriveClaim {
 export interface Link<S extends string> {
   readonly record: TaskRecord<S>
   readonly chain: Chain<S>
+  /** Of the task, which moves to a new link with each change. Links lie side by side in memory, tasks do not. */
+  readonly updatedAt: string
   previous: Link<S> | undefined
   next: Link<S> | undefined
 }
@@ -78,6 +81,9 @@ interface Rewriting {
 /** Steps have names. */
 const NO_STEP = ''
 
+/** In place of the history of a compact task. */
+const NO_HISTORY: never[] = []
+
 const NO_USAGE: Usage = { artifacts: 0, messages: 0 }
 
 export class TaskRecord<S extends string> {
@@ -91,7 +97,9 @@ export class TaskRecord<S extends string> {
 
   readonly created: Instant
   usage: Usage
-  readonly log: TaskLog<S>
+  /** Absent for a task without events after its first one, and for an ended task with a compact log. */
+  #log: TaskLog<S> | undefined
+  #compact: CompactLog<S> | undefined
   /** The estimated bytes of heap that the task takes, without its log. */
   #ownCost: number
   #task: Task<S>
@@ -120,12 +128,41 @@ export class TaskRecord<S extends string> {
     this.#ownCost = cost
     this.created = created
     this.usage = usage
-    this.log = new TaskLog(dropped)
+    if (dropped > 0) this.#log = new TaskLog(dropped)
   }
 
   /** The current task. Valid until the next change: do not keep it. */
   get task(): TaskSnapshot<S> {
+    if (this.#compact !== undefined && this.#task.history === NO_HISTORY)
+      this.#task.history = historyOf(this.#compact, this.#task)
     return this.#task
+  }
+
+  /** As {@link task}, without what a compact task does not have at hand. */
+  get head(): Omit<TaskSnapshot<S>, 'history'> {
+    return this.#task
+  }
+
+  /** A deep copy of the task that the caller owns. Leaves a compact task as it is. */
+  copy(): Task<S> {
+    const compact = this.#compact
+    return compact === undefined ? copyTask(this.#task) : copyWith(this.#task, historyOf(compact, this.#task))
+  }
+
+  /** The event of `generation`; `undefined` if it is not held, or not among the latest `size`. */
+  eventAt(generation: number, size: number): TaskEvent<S> | undefined {
+    return this.log.at(generation, this.#task, size)
+  }
+
+  /** The latest events. */
+  get log(): LogReader<S> {
+    const compact = this.#compact
+    if (compact === undefined) return (this.#log ??= new TaskLog(0))
+    const events = eventsOf(compact, this.#task)
+    return {
+      at: (generation, { generation: latest }, size) =>
+        generation <= latest - size ? undefined : events[generation - 1],
+    }
   }
 
   /** The journal of a task in memory. */
@@ -155,7 +192,7 @@ export class TaskRecord<S extends string> {
 
   /** The estimated bytes of heap that the task and its log take. Values in both count once. */
   get cost(): number {
-    return this.#ownCost + this.log.cost
+    return this.#ownCost + (this.#log?.cost ?? 0)
   }
 
   /**
@@ -165,7 +202,7 @@ export class TaskRecord<S extends string> {
   snapshot(): TaskSnapshot<S> {
     if (!this.#isFrozen) {
       this.#isFrozen = true
-      freezeDeep(this.#task)
+      freezeDeep(this.task)
     }
     return this.#task
   }
@@ -183,7 +220,8 @@ export class TaskRecord<S extends string> {
     apply(this.#task, event)
     this.usage = usage
     this.#ownCost += inTask
-    this.log.push(event, bytes + EVENT_COST, inLog + EVENT_COST, logSize)
+    this.#log ??= new TaskLog(0)
+    this.#log.push(event, bytes + EVENT_COST, inLog + EVENT_COST, logSize)
     if (!keepsJournal || event.type !== 'journal') return
     // Of a turn without end, the last round is kept.
     const isFresh = event.entry.kind === 'turn' && event.entry.continued !== undefined
@@ -242,10 +280,22 @@ export class TaskRecord<S extends string> {
     ids?.delete(step)
   }
 
-  /** Frees what growing arrays reserved. For a task that has ended. */
-  trim(): void {
-    this.#task.history = this.#task.history.slice()
-    this.log.trim()
+  /**
+   * Frees what a task needs no longer that has ended.
+   *
+   * @param states - Those of the lifecycle, to keep a short log and the history in a compact form.
+   */
+  trim(states?: readonly S[]): void {
+    this.#compact = states && this.#log && compactLog(this.#task, this.#log, states)
+    if (this.#compact === undefined) {
+      this.#task.history = this.#task.history.slice()
+      this.#log?.trim()
+    } else {
+      this.#task.history = NO_HISTORY
+      this.#log = undefined
+      // Nothing is added to it.
+      this.usage = NO_USAGE
+    }
   }
 
   watch(): Watchers<S> {
@@ -268,13 +318,14 @@ export class TaskRecord<S extends string> {
  * @param cost - The cost of the task after its first event, if it is known.
  */
 export function recordOf<S extends string>(
-  [created, ...others]: NewLog<S>,
+  log: NewLog<S>,
   now: Instant,
   logSize: number,
   keepsJournal: boolean,
   cost?: number,
 ): TaskRecord<S> {
-  const record = new TaskRecord(create(created), now, undefined, undefined, cost)
-  for (const event of others) record.append(event, logSize, undefined, keepsJournal)
+  const record = new TaskRecord(create(log[0]), now, undefined, undefined, cost)
+  for (const event of log)
+    if (event.type !== 'created') record.append(event, logSize, undefined, keepsJournal)
   return record
 }

@@ -30,6 +30,14 @@ export type Removable = (typeof REMOVABLE)[number]
 type IndexName = FilterKey | typeof ALL | Removable
 const SLOTS: readonly IndexName[] = [...FILTER_KEYS, ALL, ...REMOVABLE]
 
+/** A list that contains all matches of a filter, and what else they must have. */
+interface Narrowest<S extends string> {
+  readonly chain: Chain<S>
+  /** Of the list's index. */
+  readonly slot: number
+  readonly others: Filter['equal']
+}
+
 const NOTHING: Holding = { tasks: 0, bytes: 0 }
 
 export class TaskTable<S extends string> {
@@ -89,16 +97,16 @@ export class TaskTable<S extends string> {
   }
 
   insert(record: TaskRecord<S>): void {
-    this.#records.set(record.task.id, record)
+    this.#records.set(record.head.id, record)
     this.#link(record)
     this.#hold(record, 1, record.cost)
-    this.touch(record, 0, record.task.generation)
+    this.touch(record, 0, record.head.generation)
   }
 
   /** Sorts restored tasks among the others, by age and by latest change. O(n log n). */
   restore(records: readonly TaskRecord<S>[]): void {
     for (const record of records) {
-      this.#records.set(record.task.id, record)
+      this.#records.set(record.head.id, record)
       this.#hold(record, 1, record.cost)
     }
     const all = [...this, ...records]
@@ -108,7 +116,7 @@ export class TaskTable<S extends string> {
     for (const record of records) record.stamp = 0
     const byStamp = all.toSorted((a, b) => a.stamp - b.stamp)
     this.#latestStamp = 0
-    for (const record of byStamp.sort((a, b) => byText(a.task.updatedAt, b.task.updatedAt))) {
+    for (const record of byStamp.sort((a, b) => byText(a.head.updatedAt, b.head.updatedAt))) {
       record.stamp = ++this.#latestStamp
     }
     for (const record of all) record.links = undefined
@@ -117,7 +125,7 @@ export class TaskTable<S extends string> {
   }
 
   remove(record: TaskRecord<S>): void {
-    this.#records.delete(record.task.id)
+    this.#records.delete(record.head.id)
     const { previous, next } = record
     if (previous === undefined) this.#first = next
     else previous.next = next
@@ -183,11 +191,13 @@ export class TaskTable<S extends string> {
     if (filter.equal.length === 0 && filter.updatedSince === undefined) return [...this].sort(byAge)
     const chain = this.#narrowest(filter)?.chain
     if (chain === undefined) return []
+    const isHit = (record: TaskRecord<S>): boolean =>
+      !isTooOld(record, filter) && matches(record, filter.equal)
     // Sorting k matches costs k log k. Beyond an eighth of all tasks, filtering the ordered list costs less.
-    if (chain.size > this.size / 8) return [...this].filter((record) => matches(record, filter)).sort(byAge)
+    if (chain.size > this.size / 8) return [...this].filter(isHit).sort(byAge)
     const hits: TaskRecord<S>[] = []
     for (let link = chain.first; link !== undefined; link = link.next) {
-      if (matches(link.record, filter)) hits.push(link.record)
+      if (isHit(link.record)) hits.push(link.record)
     }
     return hits.sort(byAge)
   }
@@ -195,13 +205,13 @@ export class TaskTable<S extends string> {
   count(filter: Filter): number {
     const { equal, updatedSince } = filter
     if (equal.length === 0 && updatedSince === undefined) return this.size
-    const chain = this.#narrowest(filter)?.chain
-    if (chain === undefined) return 0
+    const { chain, others } = this.#narrowest(filter) ?? {}
+    if (chain === undefined || others === undefined) return 0
     if (equal.length === 1 && updatedSince === undefined) return chain.size
     let count = 0
     for (let link = chain.last; link !== undefined; link = link.previous) {
       if (isTooOld(link.record, filter)) break
-      if (matches(link.record, filter)) count += 1
+      if (matches(link.record, others)) count += 1
     }
     return count
   }
@@ -218,22 +228,25 @@ export class TaskTable<S extends string> {
     const narrowest = this.#narrowest(filter)
     const records: TaskRecord<S>[] = []
     if (narrowest === undefined) return { records }
-    const { chain, slot } = narrowest
+    const { chain, slot, others } = narrowest
+    let isAfterCursor = position === undefined
     const start = position === undefined ? chain.last : this.#lastBy(position, chain, slot)
     for (const record of latestFirst(chain, start)) {
-      if (position !== undefined && !isAfter(record, position)) continue
+      // The tasks that follow one after the position are after it too.
+      isAfterCursor ||= position === undefined || isAfter(record, position)
+      if (!isAfterCursor) continue
       if (isTooOld(record, filter)) break
-      if (!matches(record, filter)) continue
-      if (updatedBefore !== undefined && record.task.updatedAt >= updatedBefore) continue
+      if (!matches(record, others)) continue
+      if (updatedBefore !== undefined && record.head.updatedAt >= updatedBefore) continue
       const last = records.at(-1)
       if (last !== undefined && records.length === pageSize)
-        return { records, nextCursor: toCursor(last.task) }
+        return { records, nextCursor: toCursor(last.head) }
       records.push(record)
     }
     return { records }
   }
 
-  #hold({ task }: TaskRecord<S>, tasks: number, bytes: number): void {
+  #hold({ head: task }: TaskRecord<S>, tasks: number, bytes: number): void {
     this.#bytes += bytes
     const owner = task.owner ?? NO_OWNER
     const holding = this.#holdings.get(owner)
@@ -246,7 +259,7 @@ export class TaskTable<S extends string> {
   }
 
   /** Called after a task of the owner was added, changed or removed. */
-  #rank({ task }: TaskRecord<S>): void {
+  #rank({ head: task }: TaskRecord<S>): void {
     const owner = task.owner ?? NO_OWNER
     if (this.#rankings.size > 0) {
       const holding = this.holdingOf(owner)
@@ -266,15 +279,17 @@ export class TaskTable<S extends string> {
   }
 
   /** The shortest list that contains all matches; `undefined` if there is no match. */
-  #narrowest({ equal }: Filter): { chain: Chain<S>; slot: number } | undefined {
+  #narrowest({ equal }: Filter): Narrowest<S> | undefined {
     const lists = equal.length === 0 ? ([[ALL, ALL]] as const) : equal
-    let best: { chain: Chain<S>; slot: number } | undefined
+    let best: { chain: Chain<S>; name: IndexName } | undefined
     for (const [name, value] of lists) {
       const chain = this.#index(name).chain(value)
       if (chain === undefined) return undefined
-      if (best === undefined || chain.size < best.chain.size) best = { chain, slot: SLOTS.indexOf(name) }
+      if (best === undefined || chain.size < best.chain.size) best = { chain, name }
     }
-    return best
+    if (best === undefined) return undefined
+    const { chain, name } = best
+    return { chain, slot: SLOTS.indexOf(name), others: equal.filter(([key]) => key !== name) }
   }
 
   #index(name: IndexName): TaskIndex<S> {
@@ -290,47 +305,46 @@ export class TaskTable<S extends string> {
     if (name === ALL) return () => ALL
     const lifecycle = this.#lifecycle
     const ownerIf = (isKind: (state: S) => boolean) => (record: TaskRecord<S>) =>
-      isKind(record.task.state) ? (record.task.owner ?? NO_OWNER) : undefined
+      isKind(record.head.state) ? (record.head.owner ?? NO_OWNER) : undefined
     if (name === 'ended') return ownerIf((state) => isTerminal(state, lifecycle))
     if (name === 'waiting') {
       return ownerIf(
         (state) => isInterrupted(state, lifecycle) && canTransition<string>(state, 'canceled', lifecycle),
       )
     }
-    return ({ task }) => task[name] ?? NO_OWNER
+    return ({ head }) => head[name] ?? NO_OWNER
   }
 
   /** The latest link that changed at the time of the position or before. */
   #lastBy({ id, updatedAt }: PagePosition, chain: Chain<S>, slot: number): Link<S> | undefined {
     const record = this.#records.get(id)
     const known = record?.links?.[slot]
-    if (known?.chain === chain && known.record.task.updatedAt === updatedAt) {
+    if (known?.chain === chain && known.updatedAt === updatedAt) {
       let link = known
-      while (link.next?.record.task.updatedAt === updatedAt) link = link.next
+      while (link.next?.updatedAt === updatedAt) link = link.next
       return link
     }
     // The task has changed since and moved to the front, or was removed.
     let link = chain.last
-    while (link !== undefined && link.record.task.updatedAt > updatedAt) link = link.previous
+    while (link !== undefined && link.updatedAt > updatedAt) link = link.previous
     return link
   }
 }
 
-function isAfter({ task }: TaskRecord<string>, { updatedAt, id }: PagePosition): boolean {
+function isAfter({ head: task }: TaskRecord<string>, { updatedAt, id }: PagePosition): boolean {
   return task.updatedAt < updatedAt || (task.updatedAt === updatedAt && task.id < id)
 }
 
-function matches(record: TaskRecord<string>, filter: Filter): boolean {
-  if (isTooOld(record, filter)) return false
-  return filter.equal.every(([key, value]) => (record.task[key] ?? NO_OWNER) === value)
+function matches({ head }: TaskRecord<string>, equal: Filter['equal']): boolean {
+  return equal.every(([key, value]) => (head[key] ?? NO_OWNER) === value)
 }
 
-function isTooOld({ task }: TaskRecord<string>, { updatedSince }: Filter): boolean {
+function isTooOld({ head: task }: TaskRecord<string>, { updatedSince }: Filter): boolean {
   return updatedSince !== undefined && task.updatedAt < updatedSince
 }
 
 function byAge(a: TaskRecord<string>, b: TaskRecord<string>): number {
-  return a.created.ms - b.created.ms || byText(a.task.id, b.task.id)
+  return a.created.ms - b.created.ms || byText(a.head.id, b.head.id)
 }
 
 /**
@@ -368,7 +382,8 @@ class TaskIndex<S extends string> {
       chain = { key, size: 0, first: undefined, last: undefined, sorted: undefined }
       this.#chains.set(key, chain)
     }
-    const link: Link<S> = { record, chain, previous: chain.last, next: undefined }
+    const { updatedAt } = record.head
+    const link: Link<S> = { record, chain, updatedAt, previous: chain.last, next: undefined }
     if (chain.last === undefined) chain.first = link
     else chain.last.next = link
     chain.last = link

@@ -53,22 +53,29 @@ export function requireMessage(value: JsonValue | undefined, path: string): Mess
 }
 
 function requireParts(value: JsonValue | undefined, path: string): void {
-  for (const [index, part] of requireObjects(value, path).entries()) {
-    if (part['metadata'] !== undefined) requireObject(part['metadata'], `${path}[${index}].metadata`)
-    for (const key of TYPE_KEYS) {
-      if (part[key] !== undefined) readName(part[key], `${path}[${index}].${key}`)
-    }
-    let content: string | undefined
-    for (const key of CONTENTS) {
-      if (part[key] === undefined) continue
-      if (content !== undefined) throw badContent(path, index, `not both ${content} and ${key}`)
-      if (key !== 'data' && typeof part[key] !== 'string') {
-        throw invalidParams(`${path}[${index}].${key}`, `must be a string, got ${describe(part[key])}`)
-      }
-      content = key
-    }
-    if (content === undefined) throw badContent(path, index, `got ${quote(Object.keys(part).join(', '))}`)
+  requireArray(value, path)
+  let index = 0
+  // Clean JSON.
+  for (const part of value) requirePart(part, path, index++)
+}
+
+function requirePart(value: JsonValue, path: string, index: number): void {
+  // Most parts are objects, so the path is made only for others.
+  const part = isObject(value) ? value : requireObject(value, `${path}[${index}]`)
+  if (part['metadata'] !== undefined) requireObject(part['metadata'], `${path}[${index}].metadata`)
+  for (const key of TYPE_KEYS) {
+    if (part[key] !== undefined) readName(part[key], `${path}[${index}].${key}`)
   }
+  let content: string | undefined
+  for (const key of CONTENTS) {
+    if (part[key] === undefined) continue
+    if (content !== undefined) throw badContent(path, index, `not both ${content} and ${key}`)
+    if (key !== 'data' && typeof part[key] !== 'string') {
+      throw invalidParams(`${path}[${index}].${key}`, `must be a string, got ${describe(part[key])}`)
+    }
+    content = key
+  }
+  if (content === undefined) throw badContent(path, index, `got ${quote(Object.keys(part).join(', '))}`)
 }
 
 /**
@@ -82,13 +89,25 @@ export function refuseUnknownKeys(message: Message, path: string): void {
 
 /** Refuses such keys of the parts of an artifact. The artifact itself may be any JSON object. */
 export function refuseUnknownPartKeys({ parts = [] }: Pick<Artifact, 'parts'>, path: string): void {
-  for (const [index, part] of parts.entries()) requireKnownKeys(part, PART_KEYS, `${path}.parts[${index}]`)
+  let index = 0
+  for (const part of parts) requireKnownKeys(part, PART_KEYS, path, index++)
 }
 
-/** @throws {A2AError} `INVALID_PARAMS` for a key that is not among `known`. */
-export function requireKnownKeys(object: object, known: readonly string[], path: string): void {
+/**
+ * @param part - The index of the part of `path` that the object is.
+ * @throws {A2AError} `INVALID_PARAMS` for a key that is not among `known`.
+ */
+export function requireKnownKeys(
+  object: object,
+  known: readonly string[],
+  path: string,
+  part?: number,
+): void {
   for (const key of Object.keys(object)) {
-    if (!known.includes(key)) throw invalidParams(`${path}.${key}`, `is unknown${knownNames(key, known)}`)
+    if (known.includes(key)) continue
+    // Most objects have no such key, so the path is made only here.
+    const at = part === undefined ? path : `${path}.parts[${part}]`
+    throw invalidParams(`${at}.${key}`, `is unknown${knownNames(key, known)}`)
   }
 }
 
@@ -103,8 +122,12 @@ export function requireState<S extends string>(value: unknown, path: string, sta
 }
 
 export function requireObject(value: JsonValue | undefined, path: string): JsonObject {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
+  if (isObject(value)) return value
   throw invalidParams(path, `must be an object, got ${describe(value)}`)
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 export function requireArray(value: unknown, path: string): asserts value is unknown[] {
@@ -116,11 +139,6 @@ export function readElements(json: JsonObject, key: string, root: string): JsonV
   const value = json[key] ?? []
   requireArray(value, `${root}.${key}`)
   return value
-}
-
-function requireObjects(value: JsonValue | undefined, path: string): JsonObject[] {
-  requireArray(value, path)
-  return value.map((element, index) => requireObject(element, `${path}[${index}]`))
 }
 
 /** An id, a skill or an owner: a short string that is not empty. */

@@ -122,7 +122,7 @@ export function waitFor<S extends string>(
           if (isSettled) return
           record = found
           found.watch().waiters.add(waiter)
-          if (waiter.accepts(found.task.state)) waiter.offer(found.snapshot())
+          if (waiter.accepts(found.head.state)) waiter.offer(found.snapshot())
         }),
       ).catch(fail)
   })
@@ -141,7 +141,7 @@ export function notifyWatchers<S extends string>(
   post: Post,
 ): void {
   record.wake()
-  const { watchers, task } = record
+  const { watchers, head: task } = record
   const { state, id } = task
   if (state === 'canceled') record.endReason ??= 'TASK_CANCELED'
   if (watchers === undefined) return
@@ -166,7 +166,7 @@ export function rejectWatchers<S extends string>(
   isInTerminalState: boolean,
   post: Post,
 ): void {
-  const { watchers, task } = record
+  const { watchers, head: task } = record
   if (!isInTerminalState) record.endReason = code
   record.wake()
   if (watchers === undefined) return
@@ -179,7 +179,7 @@ export function rejectWatchers<S extends string>(
 /** The signal of a task. Already aborted if the task has ended with a reason. */
 export function signalOf<S extends string>(record: TaskRecord<S>, isInTerminalState: boolean): AbortSignal {
   const controller = record.watchers?.controller ?? new AbortController()
-  const { endReason, task } = record
+  const { endReason, head: task } = record
   if (!isInTerminalState) record.watch().controller = controller
   else if (endReason !== undefined) controller.abort(endError(endReason, task.id))
   return controller.signal

@@ -5,10 +5,10 @@
  */
 import { onAbort } from '../runtime/abort.js'
 import type { TaskEvent } from '../core/events.js'
-import type { FeedSource } from '../core/feed/types.js'
+import type { FeedPage, FeedSource, FeedTask } from '../core/feed/types.js'
 import type { Lifecycle, TaskState } from '../core/lifecycle.js'
 import { portOf } from '../core/port.js'
-import { FILTER_KEYS, toFilter, type Filter, type OwnerFilter } from '../core/queries.js'
+import { FILTER_KEYS, toFilter, type OwnerFilter } from '../core/queries.js'
 import { readParams, readSignal } from '../core/validate.js'
 
 /** Selects the entries of the tasks that have every given property. None of these properties changes. */
@@ -79,46 +79,89 @@ export function feed<S extends string>(
   const { after, filter = {}, signal } = readParams(options, ['after', 'filter', 'signal'], 'feed')
   // All but the state, which changes.
   const selected = toFilter(readParams(filter, FILTER_KEYS.slice(1), 'feed'), [], 'feed')
-  readSignal(signal)
-  let isEnded = false
-  const end = (): void => {
-    isEnded = true
-    source.wake()
-  }
-  const ignore = onAbort(signal, end)
-  const entries = follow(source, after, selected, () => isEnded || source.isClosed)
-  return {
-    next: () => entries.next(),
-    return: () => {
-      ignore()
-      end()
-      return entries.return(undefined)
-    },
-    [Symbol.asyncIterator]() {
-      return this
-    },
-  }
+  const isMatch = (task: FeedTask): boolean =>
+    // No owner is the empty text in filters.
+    selected.equal.every(([key, value]) => (Reflect.get(task, key) ?? '') === value)
+  const reader = new FeedReader(source, after, isMatch)
+  reader.endOn(readSignal(signal))
+  return reader
 }
 
-/** The entries of the pages that follow `after`. */
-async function* follow<S extends string>(
-  source: FeedSource<S>,
-  after: string | undefined,
-  { equal }: Filter,
-  isStopped: () => boolean,
-): AsyncGenerator<FeedEntry<S>, undefined, undefined> {
-  for (let cursor = after; !isStopped();) {
-    const page = await source.page(cursor, isStopped)
-    if (page.isResync === true && !isStopped()) yield { type: 'resync', cursor: page.cursor }
-    for (const { cursor: at, task, event } of page.entries) {
-      if (isStopped()) break
-      // No owner is the empty text in filters.
-      if (equal.some(([key, value]) => (Reflect.get(task, key) ?? '') !== value)) continue
-      const { id: taskId, createdAt } = task
-      if (event === undefined) yield { type: 'deleted', cursor: at, taskId, createdAt }
-      else yield { type: 'event', cursor: at, taskId, event }
-    }
-    cursor = page.cursor
+type Result<S extends string> = IteratorResult<FeedEntry<S>, undefined>
+
+/** Not a generator, which makes two promises more for each entry. */
+class FeedReader<S extends string> implements TaskFeed<S> {
+  readonly #source: FeedSource<S>
+  readonly #isMatch: (task: FeedTask) => boolean
+  #cursor: string | undefined
+  #entries: FeedPage<S>['entries'] = []
+  #read = 0
+  #isEnded = false
+  /** Settles with the pending page. Further calls of `next()` wait for it. */
+  #loading: Promise<unknown> | undefined
+  #ignore: () => void = () => {}
+
+  constructor(source: FeedSource<S>, after: string | undefined, isMatch: (task: FeedTask) => boolean) {
+    this.#source = source
+    this.#cursor = after
+    this.#isMatch = isMatch
   }
-  return undefined
+
+  endOn(signal: AbortSignal | undefined): void {
+    this.#ignore = onAbort(signal, () => this.#end())
+  }
+
+  next(): Promise<Result<S>> {
+    if (this.#loading !== undefined) return this.#loading.then(() => this.next())
+    while (this.#read < this.#entries.length && !this.#isStopped()) {
+      const entry = this.#entries[this.#read++]
+      if (entry === undefined || !this.#isMatch(entry.task)) continue
+      const { cursor, event } = entry
+      const { id: taskId, createdAt } = entry.task
+      const isRemoval = event === undefined
+      const value: FeedEntry<S> = isRemoval
+        ? { type: 'deleted', cursor, taskId, createdAt }
+        : { type: 'event', cursor, taskId, event }
+      return Promise.resolve({ done: false, value })
+    }
+    return this.#isStopped() ? Promise.resolve({ done: true, value: undefined }) : this.#load()
+  }
+
+  return(): Promise<Result<S>> {
+    this.#ignore()
+    this.#end()
+    return Promise.resolve({ done: true, value: undefined })
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  #load(): Promise<Result<S>> {
+    const loaded = this.#source.page(this.#cursor, this.#isStopped).then(
+      ({ entries, cursor, isResync }): Result<S> | Promise<Result<S>> => {
+        this.#loading = undefined
+        this.#entries = entries
+        this.#read = 0
+        this.#cursor = cursor
+        if (isResync === true && !this.#isStopped()) return { done: false, value: { type: 'resync', cursor } }
+        return this.next()
+      },
+      (error: unknown) => {
+        this.#loading = undefined
+        // A `next()` after a failed one ends the iteration.
+        this.#isEnded = true
+        throw error
+      },
+    )
+    this.#loading = loaded.catch(() => undefined)
+    return loaded
+  }
+
+  readonly #isStopped = (): boolean => this.#isEnded || this.#source.isClosed
+
+  #end(): void {
+    this.#isEnded = true
+    this.#source.wake()
+  }
 }

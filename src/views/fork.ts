@@ -179,7 +179,12 @@ function requireAnswer(entries: readonly JournalRecorded[], name: string): Journ
 }
 
 function withSteps<S extends string>(past: Past<S>, steps: Named, { limits }: ForkRules<S>): Past<S> {
-  const reader = new JsonReader({ ...limits.output, subject: 'Outputs of steps' }, limits.maxDepth, TAGS)
+  const reader = new JsonReader(
+    { ...limits.output, subject: 'Outputs of steps' },
+    limits.maxDepth,
+    false,
+    TAGS,
+  )
   const read: JsonValue[] = []
   const replaced = new Map<TaskEvent<S>, JournalRecorded>()
   for (const [name, value] of Object.entries(steps)) {

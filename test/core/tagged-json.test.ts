@@ -9,7 +9,7 @@ import { fromTagged, TAGS } from '../../src/core/tagged-json.js'
 const limit = { option: 'maxStepBytes', subject: 'Output', maxBytes: 100_000 }
 
 function keep(value: unknown, maxBytes = limit.maxBytes, maxDepth = 100) {
-  const reader = new JsonReader({ ...limit, maxBytes }, maxDepth, TAGS)
+  const reader = new JsonReader({ ...limit, maxBytes }, maxDepth, false, TAGS)
   const kept = reader.readTagged(value, 'output')
   reader.check(kept.json)
   return { ...kept, atMost: reader.atMost, cost: reader.cost }

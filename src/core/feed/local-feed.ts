@@ -44,13 +44,13 @@ export class LocalFeed<S extends string> implements FeedSource<S> {
   /** Adds the latest `count` events of the record. */
   add(record: TaskRecord<S>, count: number): void {
     const place = this.#placeOf(record)
-    const { generation } = record.task
+    const { generation } = record.head
     for (let left = count; left-- > 0;) this.#push({ place, generation: generation - left })
   }
 
   remove(record: TaskRecord<S>): void {
     const place = this.#placeOf(record)
-    const { id, createdAt, skill, contextId, owner } = record.task
+    const { id, createdAt, skill, contextId, owner } = record.head
     place.record = undefined
     this.#places.delete(record)
     this.#push({ place, generation: 0, task: { id, createdAt, skill, contextId, owner } })
@@ -62,6 +62,7 @@ export class LocalFeed<S extends string> implements FeedSource<S> {
   }
 
   wake(): void {
+    if (this.#wakers.size === 0) return
     for (const wake of this.#wakers) wake()
     this.#wakers.clear()
   }
@@ -74,8 +75,8 @@ export class LocalFeed<S extends string> implements FeedSource<S> {
     }
   }
 
-  #eventOf({ log, task }: TaskRecord<S>, generation: number): TaskEvent<S> | undefined {
-    const event = log.at(generation, task, this.#settings.eventLogSize)
+  #eventOf(record: TaskRecord<S>, generation: number): TaskEvent<S> | undefined {
+    const event = record.eventAt(generation, this.#settings.eventLogSize)
     return event && freezeDeep(event)
   }
 
@@ -87,10 +88,13 @@ export class LocalFeed<S extends string> implements FeedSource<S> {
   }
 
   #placeOf(record: TaskRecord<S>): Place<S> {
-    const place = this.#places.get(record) ?? { record }
+    const known = this.#places.get(record)
+    if (known !== undefined) return known
+    const place = { record }
     this.#places.set(record, place)
     return place
   }
+
   #pageAfter(after: number): FeedPage<S> {
     const start = this.#start
     const end = start + this.#entries.length
@@ -106,7 +110,7 @@ export class LocalFeed<S extends string> implements FeedSource<S> {
         return position > after ? { entries, cursor: String(position) } : this.#pageAfter(NaN)
       }
       position += 1
-      const subject = task ?? record?.task
+      const subject = task ?? record?.head
       // An event of a task that was removed later is left out.
       if (subject === undefined) continue
       entries.push({ cursor: String(position), task: subject, event })

@@ -336,7 +336,7 @@ function readOutput(
 ): StepResult {
   if (output === undefined) return {}
   const limit = { subject: `Output of step ${key}`, option: 'limits.maxStepBytes', maxBytes: maxStepBytes }
-  const reader = new JsonReader(limit, maxDepth, TAGS)
+  const reader = new JsonReader(limit, maxDepth, false, TAGS)
   const { json, tagged } = reader.readTagged(output, 'output')
   reader.check(json)
   return { output: json, ...(tagged && { tagged }) }
