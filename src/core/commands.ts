@@ -20,6 +20,7 @@ import type { ArtifactChanged, JournalEntry } from './events.js'
 import { copyJson, JsonReader, sharedJson, wellFormed, type SizeLimit } from './json.js'
 import { describe, quote } from '../runtime/describe.js'
 import type { GenerateId } from '../runtime/ids.js'
+import { refuseOwnKeys } from './metadata.js'
 import type { JsonObject, JsonValue } from './json-types.js'
 import type { Limits } from './options.js'
 import type { TaskState } from './lifecycle.js'
@@ -64,6 +65,8 @@ export interface UpdateCommand<S extends string = TaskState> {
   readonly output: JsonValue | undefined
   readonly artifacts: readonly ArtifactChange[]
   readonly message: string | Message | null | undefined
+  /** Changes of the task's metadata. */
+  readonly metadata?: JsonObject | undefined
   readonly expectedGeneration: number | undefined
 }
 
@@ -117,7 +120,10 @@ const NO_METADATA: JsonObject = Object.freeze({})
 const NO_OPTIONS: AppendArtifactOptions = Object.freeze({})
 
 const CREATE_KEYS = ['skill', 'input', 'metadata', 'contextId', 'referenceTaskIds', 'owner', 'id']
-const UPDATE_KEYS = ['state', 'output', 'artifacts', 'message', 'expectedGeneration']
+const UPDATE_KEYS = ['state', 'output', 'artifacts', 'message', 'metadata', 'expectedGeneration']
+
+/** The method of changes that the library itself makes. */
+const OWN = 'recordJournal'
 const CANCEL_KEYS = ['message', 'expectedGeneration']
 const APPEND_KEYS = ['append', 'lastChunk', 'step', 'restored', 'expectedGeneration']
 const MESSAGE_KEYS = ['expectedGeneration']
@@ -133,6 +139,7 @@ export function toCreate(params: CreateTaskParams, { limits, generateId }: Comma
   const checkedInput = input === undefined ? undefined : reader.read(input, 'input')
   const checkedMetadata = metadata === undefined ? undefined : reader.readObject(metadata, 'metadata')
   reader.check(checkedInput, checkedMetadata)
+  refuseOwnKeys(checkedMetadata)
   const taskId = readName(id === undefined ? generateId() : id, 'id')
   return {
     type: 'create',
@@ -155,7 +162,7 @@ export function toUpdate<S extends string>(
 ): UpdateCommand<S> {
   const { limits } = rules
   const given = readParams(update, UPDATE_KEYS, method)
-  const { state, output, artifacts, message } = given
+  const { state, output, artifacts, message, metadata } = given
   if (state !== undefined && typeof state !== 'string') {
     throw invalidParams('state', `must be a string, got ${describe(state)}`)
   }
@@ -165,6 +172,7 @@ export function toUpdate<S extends string>(
     output: output === undefined ? undefined : readOutput(output, limits),
     artifacts: readArtifacts(artifacts, limits),
     message: readStatusMessage(message, rules),
+    ...(metadata !== undefined && { metadata: readMetadata(metadata, limits, method) }),
     expectedGeneration: readExpectedGeneration(given),
   }
 }
@@ -227,7 +235,7 @@ export function toJournal<S extends string>(
     type: 'journal',
     entries: entries.map((entry) => copyJson(entry)),
     message: message && toMessage(message, {}, rules),
-    update: update && toUpdate(update, rules),
+    update: update && toUpdate(update, rules, OWN),
   }
 }
 
@@ -265,6 +273,12 @@ function readOutput(value: unknown, limits: Limits): JsonValue {
   const output = reader.read(value, 'output')
   reader.check(output)
   return output
+}
+
+function readMetadata(value: object, limits: Limits, method: string): JsonObject {
+  const metadata = new JsonReader(limits.input, limits.maxDepth).readObject(value, 'metadata')
+  if (method !== OWN) refuseOwnKeys(metadata)
+  return metadata
 }
 
 function readArtifacts(

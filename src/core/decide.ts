@@ -11,8 +11,9 @@ import type { ArtifactChanged, JournalEntry, MessageAdded, StatusChanged, TaskEv
 import { findArtifact } from './evolve.js'
 import { jsonSize, tooLarge } from './json.js'
 import { canTransition, isTerminal, type Lifecycle, type TaskState } from './lifecycle.js'
+import { requireSmallMetadata } from './metadata.js'
 import type { Limits } from './options.js'
-import type { Message, TaskSnapshot } from './task.js'
+import type { DeepReadonly, Message, TaskSnapshot } from './task.js'
 import { artifactGrowth, type Usage } from './sizes.js'
 
 export interface Rules<S extends string = TaskState> {
@@ -94,27 +95,35 @@ function requireStep<S extends string>(
 
 function decideUpdate<S extends string>(
   task: TaskSnapshot<S>,
-  { state, output, artifacts, message }: UpdateCommand<S>,
+  { state, output, artifacts, message, metadata }: UpdateCommand<S>,
   rules: Rules<S>,
   usage: Usage,
   timestamp: string,
 ): TaskEvent<S>[] {
   const to = state === undefined ? task.state : requireStep(task, state, rules)
   if (artifacts.length > 0) checkArtifacts(task, artifacts, rules.limits, usage)
+  if (metadata !== undefined) requireSmallMetadata(task, metadata, rules.limits.input)
   const { id: taskId, state: from } = task
   let { generation } = task
   const events: TaskEvent<S>[] = []
 
   // The event that ends a task comes last. Any other state change comes before the rest of the update.
   const ends = isTerminal(to, rules.lifecycle)
-  const isStatus = state !== undefined || message !== undefined
-  if (isStatus && !ends) events.push(statusEvent(taskId, ++generation, timestamp, from, to, message))
+  const isStatus = state !== undefined || message !== undefined || metadata !== undefined
+  // On the wire, a status without a message would remove that of the task.
+  const isAlone = metadata !== undefined && state === undefined && message === undefined
+  const shown = isAlone ? task.message : message
+  const status = (): StatusChanged<S> => {
+    const event = statusEvent(taskId, ++generation, timestamp, from, to, shown)
+    return metadata === undefined ? event : { ...event, metadata }
+  }
+  if (isStatus && !ends) events.push(status())
   if (output !== undefined)
     events.push({ type: 'output', taskId, generation: ++generation, timestamp, output })
   for (const change of artifacts) events.push(artifactEvent(task, change, ++generation, timestamp))
   // An empty update reports progress too.
   if (ends || events.length === 0) {
-    events.push(statusEvent(taskId, ++generation, timestamp, from, to, message))
+    events.push(status())
   }
   return events
 }
@@ -208,8 +217,8 @@ function decideJournal<S extends string>(
 
 /** What is left of an update when others have moved the task to its state before. */
 function withoutState<S extends string>(update: UpdateCommand<S>): UpdateCommand<S> | undefined {
-  const { message, output, artifacts } = update
-  const isEmpty = message === undefined && output === undefined && artifacts.length === 0
+  const { message, output, artifacts, metadata } = update
+  const isEmpty = [message, output, metadata].every((each) => each === undefined) && artifacts.length === 0
   return isEmpty ? undefined : { ...update, state: undefined }
 }
 
@@ -232,7 +241,7 @@ function statusEvent<S extends string>(
   timestamp: string,
   from: S,
   to: S,
-  message: string | Message | null | undefined,
+  message: string | DeepReadonly<Message> | null | undefined,
 ): StatusChanged<S> {
   if (message === undefined) return { type: 'status', taskId, generation, timestamp, from, to }
   return { type: 'status', taskId, generation, timestamp, from, to, message }

@@ -33,6 +33,8 @@ export interface StatusChanged<S extends string = TaskState> extends EventBase {
   readonly to: S
   /** The new status message; `null` when the message was removed. */
   readonly message?: string | DeepReadonly<Message> | null
+  /** Changes of the task's metadata: each key has its new value, and one whose new value is `null` is removed. */
+  readonly metadata?: DeepReadonly<JsonObject> | undefined
 }
 
 /** The task has another output, which replaces the earlier one. */

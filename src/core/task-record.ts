@@ -180,6 +180,7 @@ export class TaskRecord<S extends string> {
     const { bytes, cost } = size
     const usage = usageAfter(this.usage, this.#task, event, bytes)
     const { inTask, inLog } = costsOf(this.#task, event, cost)
+    if (event.type === 'status' && event.metadata !== undefined) this.log.keepCreated(this.#task)
     apply(this.#task, event)
     this.usage = usage
     this.#ownCost += inTask

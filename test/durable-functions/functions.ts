@@ -27,10 +27,13 @@ const conversation = async (run: Run): Promise<string> => {
 }
 
 const travel = async (run: Run): Promise<string> => {
+  run.setMetadata({ draft: true })
   const city = textOf(await run.requireInput('Which city?'))
   run.artifact({ artifactId: 'log', parts: [{ text: `To ${city}. ` }] })
+  run.setMetadata({ city, draft: null })
   const price = await run.step('price', ({ key }) => {
     run.artifact({ artifactId: 'log', parts: [{ text: 'Asked. ' }] })
+    run.setMetadata({ asked: key.slice(key.indexOf('/')) })
     return { amount: 100, key: key.slice(key.indexOf('/')) }
   })
   run.artifact({ artifactId: 'log', parts: [{ text: `For ${price.amount} by ${price.key}. ` }] })

@@ -17,7 +17,7 @@ type Act =
   | { readonly act: 'ask' }
   | { readonly act: 'all'; readonly branches: number }
   | { readonly act: 'stream'; readonly branches: number; readonly to: 'a' | 'new'; readonly flaky: boolean }
-  | { readonly act: 'value' | 'update' | 'change' | 'again' | 'throw' }
+  | { readonly act: 'value' | 'update' | 'metadata' | 'change' | 'again' | 'throw' }
 
 const acts: fc.Arbitrary<Act> = fc.oneof(
   fc.record({
@@ -39,7 +39,7 @@ const acts: fc.Arbitrary<Act> = fc.oneof(
     to: fc.constantFrom('a', 'new'),
     flaky: fc.boolean(),
   }),
-  fc.record({ act: fc.constantFrom('value', 'update', 'change', 'again', 'throw') }),
+  fc.record({ act: fc.constantFrom('value', 'update', 'metadata', 'change', 'again', 'throw') }),
 )
 
 const write = (run: Run, to: Place, text: string, append = true): string | undefined =>
@@ -101,6 +101,9 @@ async function perform(run: Run, act: Act, at: number): Promise<unknown> {
     case 'update':
       run.update(`At ${at}`)
       return at
+    case 'metadata':
+      run.setMetadata({ [`at ${at % 2}`]: at, before: at === 3 ? null : run.text })
+      return at
     case 'change':
       return run.changed(`change ${at}`)
     case 'again':
@@ -123,13 +126,13 @@ const functionOf =
   }
 
 /** The order of what parallel steps write is open: that of artifacts, and of the words of one that they share. */
-function resultOf({ state, artifacts, messages }: Task): unknown {
+function resultOf({ state, artifacts, messages, metadata }: Task): unknown {
   const chunks = artifacts.map((artifact) => {
     const { artifactId, parts = [] } = artifact
     const words = textOf(artifact).split(' ').sort()
     return [artifactId, artifactId === 'a' ? words : parts.map(({ text }) => text)]
   })
-  return { state, messages, artifacts: Object.fromEntries(chunks) as unknown }
+  return { state, messages, metadata, artifacts: Object.fromEntries(chunks) as unknown }
 }
 
 /** `npm run test:all` tries more. */

@@ -123,6 +123,12 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
     else this.#change(() => task.setStatusMessage(message))
   }
 
+  readonly setMetadata = (changes: object): void => {
+    if (this.turn.isReplaying || this.turn.isUndone) return
+    const { id } = this.#requireWorking()
+    this.#change(() => this.#tasks.patchTask(id, { metadata: changes }))
+  }
+
   readonly artifact = (artifact: string | ArtifactInput, options?: ArtifactOptions): string => {
     const given = toArtifact(artifact)
     const checked = options && readParams(options, ['append', 'lastChunk'], 'run.artifact')

@@ -157,6 +157,18 @@ export interface Run<P extends Principal = Principal> {
    */
   readonly update: (report: string | Progress) => void
   /**
+   * Changes the metadata of the task, which clients receive with it and in its streams: each key of `changes` replaces the value
+   * that the task has for it, `null` removes the key, and other keys stay. {@link metadata} are those of the request.
+   *
+   * A replay does not make the change again. What the work of a step sets stays when its attempt fails.
+   *
+   * @param changes - A JSON object.
+   * @throws {A2AError} `INVALID_PARAMS` for what is not JSON, and for a key that begins with
+   *   `https://a2a-tasks.dev/extensions/`, which the library writes; `LIMIT_EXCEEDED` when the metadata and the input of the task
+   *   exceed the manager's `maxInputSize`; the signal's reason.
+   */
+  readonly setMetadata: (changes: object) => void
+  /**
    * Adds an artifact, or appends a chunk to the artifact with the same `artifactId`: pass `append: false` to replace it
    * instead. A text becomes an artifact with one text part.
    *
