@@ -275,6 +275,33 @@ const models = async (run: Run): Promise<void> => {
   run.complete(`${answers.join()} ${again}`)
 }
 
+/** As {@link models}, for steps that begin after an entry, all of whose words go to one artifact. */
+const shared = async (run: Run): Promise<string> => {
+  const stream = async (words: readonly string[]): Promise<string> => {
+    for (const text of words) {
+      run.artifact({ artifactId: 'shared', parts: [{ text: `${text} ` }] })
+      await new Promise<void>((resolve) => void setImmediate(resolve))
+    }
+    return words.join()
+  }
+  run.now()
+  const flaky = run.step(
+    'flaky',
+    async ({ attempt }) => {
+      const said = await stream(['f', `${attempt}`])
+      if (attempt === 1) throw new Error('Not yet')
+      return said
+    },
+    { retry: { attempts: 2, backoff: { initialMs: 10 } } },
+  )
+  const others = [
+    ['b', 'e'],
+    ['one', 'two', 'three'],
+  ] as const
+  const answers = others.map((words) => run.step('answer', () => stream(words)))
+  return (await Promise.all([flaky, ...answers])).join()
+}
+
 /** By their ids, in whichever order parallel code made them, and the words of parallel chunks as a set. */
 function anyOrder({ state, artifacts, messages }: Task): unknown {
   const shared = artifacts.find(({ artifactId }) => artifactId === 'shared')
@@ -398,6 +425,11 @@ export const FUNCTIONS: readonly Case[] = [
       resultOf: anyOrder,
       handler: { retry: { attempts: 3, backoff: { initialMs: 10 } } },
     },
+  },
+  {
+    name: 'streams of parallel steps to one artifact',
+    execute: shared,
+    options: { messages: ['go'], resultOf: anyOrder },
   },
   { name: 'steps that fail', execute: failing, options: { messages: ['go', 'done'] } },
   {

@@ -77,13 +77,13 @@ export class StepWrites {
     }
   }
 
-  #make({ artifact, options }: PlannedWrite): void {
+  #make({ artifact, options, isSettled }: PlannedWrite): void {
     const { append, find, isRecording } = this.#host
     const { step, restored, ...plain } = options ?? {}
     const { artifactId } = artifact
     const isTracked = this.#ledger.tracks(artifactId, step)
     const before = isTracked && !this.#ledger.has(artifactId) ? find(artifactId) : undefined
     const event = append(artifact, isRecording ? options : plain)
-    if (isTracked) this.#ledger.add({ ...event, step, restored }, before)
+    if (isTracked) this.#ledger.add({ ...event, step, restored }, before, isSettled)
   }
 }
