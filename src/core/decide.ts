@@ -14,6 +14,7 @@ import { canTransition, isTerminal, type Lifecycle, type TaskState } from './lif
 import { requireSmallMetadata } from './metadata.js'
 import type { Limits } from './options.js'
 import type { DeepReadonly, Message, TaskSnapshot } from './task.js'
+import { changeAfter } from './spending.js'
 import { artifactGrowth, type Usage } from './sizes.js'
 
 export interface Rules<S extends string = TaskState> {
@@ -189,7 +190,7 @@ function decideMessage(
 
 /**
  * The message comes before the entries, and the update, which may end the task, after them. The entries say what code has done:
- * they are kept where others have moved the task to the state of the update.
+ * they are kept where others have moved the task to the state of the update. What they have spent follows in the metadata of the task.
  */
 function decideJournal<S extends string>(
   task: TaskSnapshot<S>,
@@ -209,6 +210,13 @@ function decideJournal<S extends string>(
     generation += 1
     if (entry.kind === 'signal') requireRoomForSignal(task, entry)
     events.push({ type: 'journal', taskId, generation, timestamp, entry })
+  }
+  const spent = entries.filter((entry) => entry.kind === 'spend')
+  if (spent.length > 0) {
+    generation += 1
+    const { state, message: shown } = task
+    const event = statusEvent(taskId, generation, timestamp, state, state, shown)
+    events.push({ ...event, metadata: changeAfter(task, spent) })
   }
   const rest = update?.state === task.state ? withoutState(update) : update
   if (rest !== undefined) events.push(...decideUpdate({ ...task, generation }, rest, rules, usage, timestamp))

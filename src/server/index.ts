@@ -41,6 +41,7 @@ export type {
   DelegationAgent,
   DelegationResult,
 } from './journal/delegation-types.js'
+export type { SpentAmounts } from './journal/spending.js'
 export type { SignalOptions, SleepOptions } from './journal/waits.js'
 export type { BackoffOptions, RetryOptions } from './retry.js'
 export type { StepContext, StepOptions, StepOutput, TransactionWork } from './journal/steps.js'

@@ -34,9 +34,11 @@ const travel = async (run: Run): Promise<string> => {
   const price = await run.step('price', ({ key }) => {
     run.artifact({ artifactId: 'log', parts: [{ text: 'Asked. ' }] })
     run.setMetadata({ asked: key.slice(key.indexOf('/')) })
+    run.spend({ searches: 1 })
     return { amount: 100, key: key.slice(key.indexOf('/')) }
   })
   run.artifact({ artifactId: 'log', parts: [{ text: `For ${price.amount} by ${price.key}. ` }] })
+  run.spend({ cost: price.amount })
   const isSure = textOf(await run.requireInput('Sure?'))
   const id = run.artifact(`Ticket ${run.uuid()}`)
   await run.step('book', () => run.update('Booking'))
@@ -244,6 +246,7 @@ const models = async (run: Run): Promise<void> => {
     for (const text of words) {
       artifactId = run.artifact({ artifactId, parts: [{ text: `${text} ` }] })
       run.artifact({ artifactId: 'shared', parts: [{ text: `${text} ` }] })
+      run.spend({ outputTokens: 1, model: 'fast' })
       await new Promise<void>((resolve) => void setImmediate(resolve))
     }
     run.artifact(`${words.length} words`)

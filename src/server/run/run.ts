@@ -12,6 +12,7 @@ import type { Principal } from '../caller.js'
 import type { DelegatedMessage, DelegateOptions } from '../journal/delegation-types.js'
 import type { DelegationAgent, DelegationResult } from '../journal/delegation-types.js'
 import type { StepContext, StepOptions, StepOutput, TransactionWork } from '../journal/steps.js'
+import type { SpentAmounts } from '../journal/spending.js'
 import type { SignalOptions, SleepOptions } from '../journal/waits.js'
 
 /** A message of the conversation, read-only. */
@@ -325,6 +326,18 @@ export interface Run<P extends Principal = Principal> {
    */
   readonly changed: (name: string) => boolean
   /**
+   * Counts what the code has spent, such as the tokens and the cost of a call to a model. The amounts are added up on the task:
+   * clients read them by `spendingOf(task)`.
+   *
+   * What is spent stays spent: a replay does not count it again, and each attempt of a step counts what it spends itself, also
+   * one that fails or whose process dies. Call it once for each call to a model, within the step that makes the call.
+   *
+   * @throws {TypeError | RangeError} naming an amount that is no number of 0 or more, or the name of a unit or model that is none.
+   * @throws {A2AError} `LIMIT_EXCEEDED` beyond 16 units or 32 models, and for a journal over `limits.maxJournalBytes`;
+   *   the signal's reason.
+   */
+  readonly spend: (spent: SpentAmounts) => void
+  /**
    * Ends the journal of this turn, and begins a new one: `execute` is called again, with `input` as its message. Use it for loops
    * whose journal would reach `limits.maxSteps`. Limits and names of steps count from the beginning again, and the keys of steps
    * are new. The task keeps its artifacts and its conversation, which `input` does not join.
@@ -376,4 +389,5 @@ export type TurnMethods<P extends Principal> = Pick<
   | 'random'
   | 'uuid'
   | 'changed'
+  | 'spend'
 >

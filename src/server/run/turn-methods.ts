@@ -50,4 +50,8 @@ export abstract class TurnRun<P extends Principal> extends RunInput<P> implement
   get changed(): Run<P>['changed'] {
     return this.turn.changed
   }
+
+  get spend(): Run<P>['spend'] {
+    return this.turn.spend
+  }
 }

@@ -21,6 +21,7 @@ import { agentIdOf } from '../../core/lineage/mark.js'
 import { delegate } from '../journal/delegations.js'
 import type { Follower } from '../../remote/follower.js'
 import { beginAgain, continuedEntry } from '../journal/continuation.js'
+import { recordSpending } from '../journal/spending.js'
 import { Halves, type Chunk } from '../journal/writes/halves.js'
 import { Journal } from '../journal/journal.js'
 import { stepKey } from '../journal/names.js'
@@ -283,6 +284,13 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
   readonly uuid: Run<P>['uuid'] = () => this.#made.values.uuid()
 
   readonly changed: Run<P>['changed'] = (name) => this.#made.values.changed(name)
+
+  readonly spend: Run<P>['spend'] = (spent) => {
+    if (!this.isRecording) throw new TypeError('run.spend() needs a manager that keeps journals')
+    const { journal, writes } = this.#made
+    this.#host.signal().throwIfAborted()
+    recordSpending(journal, spent, writes.scopes.likely?.label)
+  }
 
   /**
    * The code is at its end.
