@@ -7,6 +7,7 @@ import type { Spent } from '../../core/spending.js'
 import { describe } from '../../runtime/describe.js'
 import { requireObject } from '../../runtime/options.js'
 import type { Journal } from './journal.js'
+import type { TurnPort } from './turn-port.js'
 
 /**
  * Amounts that code has spent: numbers of 0 or more, each in the unit of its name. A name begins with a letter, and has at most
@@ -30,15 +31,18 @@ const MAX_MODEL = 200
  *
  * @param step - The name of the step whose work calls. A replay does not call it again: its entries have no place in the order.
  */
-export function recordSpending(journal: Journal, given: SpentAmounts, step: string | undefined): void {
+export function recordSpending(
+  { signal }: Pick<TurnPort, 'signal'>,
+  journal: Journal,
+  given: SpentAmounts,
+  step: string | undefined,
+): void {
   const spent = toSpent(given)
-  if (step !== undefined) {
-    if (spent !== undefined) journal.record({ kind: 'spend', step, ...spent })
-    return
-  }
-  const name = journal.nameOf('spend', 'spend')
-  if (journal.pass('spend', name) !== undefined || spent === undefined) return
-  journal.record({ kind: 'spend', name, ...spent })
+  const name = step === undefined ? journal.nameOf('spend', 'spend') : ''
+  const isRecorded = step === undefined && journal.pass('spend', name) !== undefined
+  if (isRecorded || spent === undefined) return
+  signal().throwIfAborted()
+  journal.record({ kind: 'spend', ...(step === undefined ? { name } : { step }), ...spent })
 }
 
 /** @throws {TypeError | RangeError} naming the amount. */

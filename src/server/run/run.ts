@@ -9,11 +9,19 @@ import type { TaskState } from '../../core/lifecycle.js'
 import type { LineageSource } from '../../core/lineage/mark.js'
 import type { JsonObject, ReadonlyJson } from '../../core/json-types.js'
 import type { Principal } from '../caller.js'
-import type { DelegatedMessage, DelegateOptions } from '../journal/delegation-types.js'
-import type { DelegationAgent, DelegationResult } from '../journal/delegation-types.js'
-import type { StepContext, StepOptions, StepOutput, TransactionWork } from '../journal/steps.js'
+import type {
+  DelegatedMessage,
+  DelegateOptions,
+  DelegationAgent,
+  DelegationResult,
+  SignalOptions,
+  SleepOptions,
+  StepContext,
+  StepOptions,
+  StepOutput,
+  TransactionWork,
+} from '../journal/call-types.js'
 import type { SpentAmounts } from '../journal/spending.js'
-import type { SignalOptions, SleepOptions } from '../journal/waits.js'
 
 /** A message of the conversation, read-only. */
 export interface ReadonlyMessage {
