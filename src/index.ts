@@ -49,6 +49,9 @@ export {
 export type { Lifecycle, LifecycleOptions, TaskState } from './core/lifecycle.js'
 export { TERMINAL_STATES, VALID_STATES } from './core/states.js'
 
+export { SPENDING, spendingOf } from './core/spending.js'
+export type { Amounts, Spending, Spent } from './core/spending.js'
+
 export { evolve } from './core/evolve.js'
 export type {
   ArtifactChanged,
@@ -59,6 +62,7 @@ export type {
   ListenerFailure,
   MessageAdded,
   OutputChanged,
+  SpentInStep,
   StateChange,
   StatusChanged,
   StepError,

@@ -30,6 +30,7 @@ import {
 import { TAGS } from './tagged-json.js'
 import { describe, quote } from '../runtime/describe.js'
 import type { GenerateId } from '../runtime/ids.js'
+import { refuseOwnKeys } from './metadata.js'
 import type { JsonObject, JsonValue } from './json-types.js'
 import type { Limits } from './options.js'
 import type { TaskState } from './lifecycle.js'
@@ -76,6 +77,8 @@ export interface UpdateCommand<S extends string = TaskState> {
   readonly outputSize: Size
   readonly message: StatusMessage
   readonly messageSize: Size
+  /** Changes of the task's metadata. */
+  readonly metadata?: JsonObject | undefined
   readonly expectedGeneration: number | undefined
 }
 
@@ -133,7 +136,10 @@ const NO_METADATA: JsonObject = Object.freeze({})
 const NO_OPTIONS: AppendArtifactOptions = Object.freeze({})
 
 const CREATE_KEYS = ['skill', 'input', 'metadata', 'contextId', 'referenceTaskIds', 'owner', 'id']
-const UPDATE_KEYS = ['state', 'output', 'artifacts', 'message', 'expectedGeneration']
+const UPDATE_KEYS = ['state', 'output', 'artifacts', 'message', 'metadata', 'expectedGeneration']
+
+/** The method of changes that the library itself makes. */
+const OWN = 'recordJournal'
 const CANCEL_KEYS = ['message', 'expectedGeneration']
 const APPEND_KEYS = ['append', 'lastChunk', 'step', 'restored', 'expectedGeneration']
 const MESSAGE_KEYS = ['expectedGeneration']
@@ -149,6 +155,7 @@ export function toCreate(params: CreateTaskParams, { limits, generateId }: Comma
   const checkedInput = input === undefined ? undefined : reader.read(input, 'input')
   const checkedMetadata = metadata === undefined ? undefined : reader.readObject(metadata, 'metadata')
   reader.check(checkedInput, checkedMetadata)
+  refuseOwnKeys(checkedMetadata)
   const taskId = readName(id === undefined ? generateId() : id, 'id')
   return {
     type: 'create',
@@ -171,7 +178,7 @@ export function toUpdate<S extends string>(
 ): UpdateCommand<S> {
   const { limits } = rules
   const given = readParams(update, UPDATE_KEYS, method)
-  const { state, output, artifacts, message } = given
+  const { state, output, artifacts, message, metadata } = given
   if (state !== undefined && typeof state !== 'string') {
     throw invalidParams('state', `must be a string, got ${describe(state)}`)
   }
@@ -187,6 +194,7 @@ export function toUpdate<S extends string>(
     artifacts: changes,
     message: readStatusMessage(message, ofMessage, rules),
     messageSize: ofMessage?.size ?? NO_SIZE,
+    ...(metadata !== undefined && { metadata: readMetadata(metadata, limits, method) }),
     expectedGeneration: readExpectedGeneration(given),
   }
 }
@@ -253,7 +261,7 @@ export function toJournal<S extends string>(
     type: 'journal',
     entries: entries.map((entry) => copyJson(entry)),
     message: message && toMessage(message, {}, rules),
-    update: update && toUpdate(update, rules),
+    update: update && toUpdate(update, rules, OWN),
   }
 }
 
@@ -293,6 +301,12 @@ function readChecked(value: unknown, root: string, reader: JsonReader): JsonValu
   const read = reader.read(value, root)
   reader.check(read)
   return read
+}
+
+function readMetadata(value: object, limits: Limits, method: string): JsonObject {
+  const metadata = new JsonReader(limits.input, limits.maxDepth).readObject(value, 'metadata')
+  if (method !== OWN) refuseOwnKeys(metadata)
+  return metadata
 }
 
 function readArtifacts(

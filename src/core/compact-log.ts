@@ -62,6 +62,7 @@ function kindOf<S extends string>(
     case 'output':
       return event.output === task.output ? OUTPUT : undefined
     case 'status':
+      if (event.metadata !== undefined) return undefined
       if (event.message !== undefined && event.message !== task.message) return undefined
       return STATUS + 2 * states.indexOf(event.to) + (event.message === undefined ? 0 : 1)
     default:

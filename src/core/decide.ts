@@ -11,9 +11,11 @@ import type { ArtifactChanged, JournalEntry, MessageAdded, StatusChanged, TaskEv
 import { findArtifact } from './evolve.js'
 import { jsonSize, sizeOf, tooLarge, type Size } from './json.js'
 import { canTransition, isTerminal, type Lifecycle, type TaskState } from './lifecycle.js'
+import { requireSmallMetadata } from './metadata.js'
 import type { Limits } from './options.js'
-import type { Message, TaskSnapshot } from './task.js'
-import { artifactGrowth, type Usage } from './sizes.js'
+import type { DeepReadonly, Message, TaskSnapshot } from './task.js'
+import { changeAfter } from './spending.js'
+import { artifactGrowth, payloadSize, type Usage } from './sizes.js'
 
 export interface Rules<S extends string = TaskState> {
   readonly lifecycle: Lifecycle<S>
@@ -100,7 +102,7 @@ function requireStep<S extends string>(
 
 function decideUpdate<S extends string>(
   task: TaskSnapshot<S>,
-  { state, output, outputSize, artifacts, message, messageSize }: UpdateCommand<S>,
+  { state, output, outputSize, artifacts, message, messageSize, metadata }: UpdateCommand<S>,
   rules: Rules<S>,
   usage: Usage,
   timestamp: string,
@@ -108,17 +110,24 @@ function decideUpdate<S extends string>(
 ): TaskEvent<S>[] {
   const to = state === undefined ? task.state : requireStep(task, state, rules)
   if (artifacts.length > 0) checkArtifacts(task, artifacts, rules.limits, usage)
+  if (metadata !== undefined) requireSmallMetadata(task, metadata, rules.limits.input)
   const { id: taskId, state: from } = task
   let { generation } = task
   const events: TaskEvent<S>[] = []
 
   // The event that ends a task comes last. Any other state change comes before the rest of the update.
   const ends = isTerminal(to, rules.lifecycle)
-  const isStatus = state !== undefined || message !== undefined
-  if (isStatus && !ends) {
-    events.push(statusEvent(taskId, ++generation, timestamp, from, to, message))
-    sizes.push(messageSize)
+  const isStatus = state !== undefined || message !== undefined || metadata !== undefined
+  // On the wire, a status without a message would remove that of the task.
+  const isAlone = metadata !== undefined && state === undefined && message === undefined
+  const shown = isAlone ? task.message : message
+  const pushStatus = (): void => {
+    const event = statusEvent(taskId, ++generation, timestamp, from, to, shown)
+    const changed = metadata === undefined ? event : { ...event, metadata }
+    events.push(changed)
+    sizes.push(metadata === undefined ? messageSize : payloadSize(changed))
   }
+  if (isStatus && !ends) pushStatus()
   if (output !== undefined) {
     events.push({ type: 'output', taskId, generation: ++generation, timestamp, output })
     sizes.push(outputSize)
@@ -129,8 +138,7 @@ function decideUpdate<S extends string>(
   }
   // An empty update reports progress too.
   if (ends || events.length === 0) {
-    events.push(statusEvent(taskId, ++generation, timestamp, from, to, message))
-    sizes.push(messageSize)
+    pushStatus()
   }
   return events
 }
@@ -197,7 +205,7 @@ function decideMessage(
 
 /**
  * The message comes before the entries, and the update, which may end the task, after them. The entries say what code has done:
- * they are kept where others have moved the task to the state of the update.
+ * they are kept where others have moved the task to the state of the update. What they have spent follows in the metadata of the task.
  */
 function decideJournal<S extends string>(
   task: TaskSnapshot<S>,
@@ -221,6 +229,15 @@ function decideJournal<S extends string>(
     events.push({ type: 'journal', taskId, generation, timestamp, entry })
     sizes.push(sizeOf(entry))
   }
+  const spent = entries.filter((entry) => entry.kind === 'spend')
+  if (spent.length > 0) {
+    generation += 1
+    const { state, message: shown } = task
+    const event = statusEvent(taskId, generation, timestamp, state, state, shown)
+    const changed = { ...event, metadata: changeAfter(task, spent) }
+    events.push(changed)
+    sizes.push(payloadSize(changed))
+  }
   const rest = update?.state === task.state ? withoutState(update) : update
   if (rest !== undefined) {
     events.push(...decideUpdate({ ...task, generation }, rest, rules, usage, timestamp, sizes))
@@ -230,8 +247,8 @@ function decideJournal<S extends string>(
 
 /** What is left of an update when others have moved the task to its state before. */
 function withoutState<S extends string>(update: UpdateCommand<S>): UpdateCommand<S> | undefined {
-  const { message, output, artifacts } = update
-  const isEmpty = message === undefined && output === undefined && artifacts.length === 0
+  const { message, output, artifacts, metadata } = update
+  const isEmpty = [message, output, metadata].every((each) => each === undefined) && artifacts.length === 0
   return isEmpty ? undefined : { ...update, state: undefined }
 }
 
@@ -254,7 +271,7 @@ function statusEvent<S extends string>(
   timestamp: string,
   from: S,
   to: S,
-  message: string | Message | null | undefined,
+  message: string | DeepReadonly<Message> | null | undefined,
 ): StatusChanged<S> {
   if (message === undefined) return { type: 'status', taskId, generation, timestamp, from, to }
   return { type: 'status', taskId, generation, timestamp, from, to, message }

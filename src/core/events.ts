@@ -6,6 +6,7 @@
 import type { TaskState } from './lifecycle.js'
 import type { Artifact, DeepReadonly, Message, TaskSnapshot } from './task.js'
 import type { JsonObject, JsonValue, ReadonlyJson } from './json-types.js'
+import type { Spent } from './spending.js'
 
 interface EventBase {
   readonly taskId: string
@@ -33,6 +34,8 @@ export interface StatusChanged<S extends string = TaskState> extends EventBase {
   readonly to: S
   /** The new status message; `null` when the message was removed. */
   readonly message?: string | DeepReadonly<Message> | null
+  /** Changes of the task's metadata: each key has its new value, and one whose new value is `null` is removed. */
+  readonly metadata?: DeepReadonly<JsonObject> | undefined
 }
 
 /** The task has another output, which replaces the earlier one. */
@@ -157,6 +160,13 @@ interface Sent {
   readonly tagged?: true | undefined
 }
 
+/** What the work of a step has spent. */
+export interface SpentInStep extends Spent {
+  readonly kind: 'spend'
+  /** The name of the step, as in its entry. */
+  readonly step: string
+}
+
 /**
  * One entry of a journal.
  *
@@ -175,6 +185,8 @@ interface Sent {
  * - `delegated`: the other agent's task has ended, or waits.
  * - `value`: the code received a time, a random number or an id.
  * - `change`: the code takes the new way at a change of its version.
+ * - `spend`: the code has spent this. Within the work of a step, the entry has the name of the step in place of its own: a replay
+ *   does not pass it.
  * - `read`: the code read the conversation, which had this many messages.
  * - `attempt`: `execute` threw, and is called again. `step`: the failed step whose error it threw.
  * - `failure`: the task fails for good, after all attempts of `execute` or all restarts.
@@ -215,6 +227,8 @@ export type JournalEntry = Recorded &
     | (Asked & { readonly kind: 'delegated'; readonly result: ReadonlyJson })
     | (Asked & { readonly kind: 'value'; readonly value: string | number })
     | (Asked & { readonly kind: 'change' })
+    | (Asked & Spent & { readonly kind: 'spend' })
+    | SpentInStep
     | { readonly kind: 'read'; readonly count: number }
     | AttemptEntry
     | FailureEntry

@@ -8,6 +8,7 @@ import type { ArtifactChanged, FailureEntry, JournalEntry, TaskCreated } from '.
 import type { TaskEvent, TaskStreamEvent } from './events.js'
 import { copyJson } from './json.js'
 import type { TaskState } from './lifecycle.js'
+import { mergedMetadata } from './metadata.js'
 import type { Artifact, DeepReadonly, Message, StateTransition } from './task.js'
 import type { Task, TaskFailure, TaskSnapshot } from './task.js'
 import type { JsonObject, JsonValue } from './json-types.js'
@@ -101,6 +102,8 @@ export function apply<S extends string>(task: Task<S>, event: TaskEvent<S>): voi
       }
       if (event.message === null) delete task.message
       else if (event.message !== undefined) task.message = shared<Message | string>(event.message)
+      if (event.metadata !== undefined)
+        task.metadata = shared<JsonObject>(mergedMetadata(task.metadata, event.metadata))
       break
     case 'output':
       task.output = shared<JsonValue>(event.output)

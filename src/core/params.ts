@@ -87,6 +87,12 @@ export interface TaskUpdate<S extends string = TaskState> extends ChangeOptions 
   readonly artifacts?: readonly ArtifactInput[] | undefined
   /** The new status message; `null` removes the present one. Default is to keep that. */
   readonly message?: string | MessageInput | null | undefined
+  /**
+   * Changes of the task's metadata, as a JSON object: each key replaces the value that the task has for it, `null` removes
+   * the key, and other keys stay. Input and metadata stay within `maxInputSize`. Keys that begin with
+   * `https://a2a-tasks.dev/extensions/` are refused: the library writes them.
+   */
+  readonly metadata?: object | undefined
 }
 
 /** Options of `cancelTask`. */

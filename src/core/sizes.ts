@@ -6,9 +6,10 @@
  */
 import type { CreateCommand } from './commands.js'
 import { continuation } from './artifacts/append-parts.js'
-import type { TaskEvent } from './events.js'
+import type { StatusChanged, TaskEvent } from './events.js'
 import { findArtifact } from './evolve.js'
 import { jsonSize, NO_SIZE, sizeOf, type Size } from './json.js'
+import { mergedMetadata } from './metadata.js'
 import type { Artifact, DeepReadonly, Part, TaskSnapshot } from './task.js'
 
 export interface Usage {
@@ -27,7 +28,7 @@ export function usageOf(task: TaskSnapshot<string>): Usage {
 export function payloadSize(event: TaskEvent<string>): Size {
   switch (event.type) {
     case 'status':
-      return event.message === undefined ? NO_SIZE : sizeOf(event.message)
+      return statusSize(event)
     case 'output':
       return sizeOf(event.output)
     case 'artifact':
@@ -39,6 +40,13 @@ export function payloadSize(event: TaskEvent<string>): Size {
     case 'created':
       return NO_SIZE
   }
+}
+
+function statusSize({ message, metadata }: StatusChanged<string>): Size {
+  const said = message === undefined ? NO_SIZE : sizeOf(message)
+  if (metadata === undefined) return said
+  const { bytes, cost } = sizeOf(metadata)
+  return { bytes: said.bytes + bytes, cost: said.cost + cost }
 }
 
 // Estimates of heap, in bytes.
@@ -99,7 +107,8 @@ function costGrowth(task: TaskSnapshot<string>, event: TaskEvent<string>, cost: 
     case 'status':
       return (
         (event.from === event.to ? 0 : STATE_COST) +
-        (event.message === undefined ? 0 : cost - costOf(task.message))
+        (event.message === undefined ? 0 : costOf(event.message) - costOf(task.message)) +
+        (event.metadata === undefined ? 0 : replacedBy(task, event.metadata))
       )
     case 'output':
       return cost - costOf(task.output)
@@ -111,6 +120,11 @@ function costGrowth(task: TaskSnapshot<string>, event: TaskEvent<string>, cost: 
     case 'created':
       return 0
   }
+}
+
+/** What the metadata of the task cost more with these changes. */
+function replacedBy({ metadata }: TaskSnapshot<string>, changes: TaskSnapshot['metadata']): number {
+  return sizeOf(mergedMetadata(metadata, changes)).cost - sizeOf(metadata).cost
 }
 
 function costOf(value: unknown): number {

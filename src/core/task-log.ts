@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { TaskEvent } from './events.js'
+import type { TaskCreated, TaskEvent } from './events.js'
 import { createdEvent } from './evolve.js'
 import type { TaskSnapshot } from './task.js'
 
@@ -25,7 +25,8 @@ interface Segment<S extends string> {
  * The latest `size` events, or fewer if they are large. Two segments make dropping old events O(1): when the newer
  * segment is full, it replaces the older one.
  *
- * The `created` event is not kept: the task holds all its data, and 100,000 of these events take 10 MB.
+ * The `created` event is not kept until the metadata change: the task holds all its data, and 100,000 of these events take
+ * 10 MB.
  */
 export class TaskLog<S extends string> implements LogReader<S> {
   /** Undefined until the newer segment is full once, which most logs never reach. */
@@ -33,6 +34,8 @@ export class TaskLog<S extends string> implements LogReader<S> {
   #newer: TaskEvent<S>[] | undefined
   #newerBytes = 0
   #newerCost = 0
+  /** The first event of a task whose metadata have changed since. */
+  #created: TaskCreated<S> | undefined
   /** Generation of the latest event that is no longer held; 0 while all are. */
   #dropped: number
 
@@ -79,13 +82,17 @@ export class TaskLog<S extends string> implements LogReader<S> {
 
   at(generation: number, task: TaskSnapshot<S>, size: number): TaskEvent<S> | undefined {
     if (generation <= this.#dropped || generation <= task.generation - size) return undefined
-    // The task holds all data of its first event.
-    if (generation === 1) return createdEvent(task, task.history[0]?.state ?? task.state, task.createdAt)
+    if (generation === 1) return this.#created ?? createdOf(task)
     const first = this.#newer?.[0]
     if (first !== undefined && generation >= first.generation)
       return this.#newer?.[generation - first.generation]
     const oldest = this.#older?.events[0]
     return oldest && this.#older?.events[generation - oldest.generation]
+  }
+
+  /** The metadata of the task are about to change. */
+  keepCreated(task: TaskSnapshot<S>): void {
+    this.#created ??= createdOf(task)
   }
 
   /** Frees what pushing reserved. For a task that has ended. */
@@ -97,4 +104,9 @@ export class TaskLog<S extends string> implements LogReader<S> {
     this.#dropped = this.#older?.events.at(-1)?.generation ?? this.#dropped
     this.#older = segment
   }
+}
+
+/** The first event of a task, which holds all its data. */
+function createdOf<S extends string>(task: TaskSnapshot<S>): TaskCreated<S> {
+  return createdEvent(task, task.history[0]?.state ?? task.state, task.createdAt)
 }

@@ -50,6 +50,7 @@ export type {
   TransactionWork,
 } from './journal/call-types.js'
 export type { StepOutput } from './journal/step-output.js'
+export type { SpentAmounts } from './journal/spending.js'
 export type { BackoffOptions, RetryOptions } from './retry.js'
 export type { Principal } from './caller.js'
 export type { AnyTasks } from './tasks.js'

@@ -9,8 +9,10 @@ import type { Announce, LocalTasks, SharedTasks, TasksObserver } from '../core/m
 import type { TaskKey, TaskSnapshot } from '../core/task.js'
 import type { TraceHeaders } from '../runtime/trace-headers.js'
 import { ERROR, type OtelAttributes, type OtelContext, type OtelSpan, type OtelSpanContext } from './api.js'
+import { spendingOf } from '../core/spending.js'
 import { LeftSpans } from './left-spans.js'
 import { classOf } from './operations.js'
+import { attributesOf, measure } from './spending.js'
 import { quietly, short, type Telemetry } from './telemetry.js'
 
 /** Whether other processes may share the tasks. */
@@ -61,8 +63,18 @@ export class TaskRecorder<S extends string> implements TasksObserver<S> {
       this.#submit(event)
       return
     }
+    if (event.type === 'journal' && event.entry.kind === 'spend') measure(event.entry, this.#telemetry)
+    else if (event.type === 'status' && event.metadata !== undefined)
+      this.#showSpending(event.taskId, event.metadata)
     if (event.type === 'status' && event.from !== event.to) this.#move(event, this.#spanOf(event.taskId))
     else if (event.type === 'message' && event.message.role === 'user') this.#link(this.#spanOf(event.taskId))
+  }
+
+  #showSpending(taskId: string, metadata: object): void {
+    const spending = spendingOf({ metadata })
+    if (spending === undefined) return
+    const attributes = attributesOf(spending, this.#telemetry.prefix)
+    quietly(() => this.#spanOf(taskId)?.span.setAttributes(short(attributes)))
   }
 
   bind(): Announce {

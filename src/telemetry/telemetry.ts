@@ -210,39 +210,46 @@ export class Telemetry {
     return quietly(() => this.#api.propagation.extract(this.#api.context.active(), headers))
   }
 
-  /** Adds 1 to a counter. */
-  count(name: string, description: string, attributes: OtelAttributes): void {
+  /** Adds to a counter. */
+  count(name: string, description: string, attributes: OtelAttributes, amount = 1): void {
     quietly(() => {
       const { meter, counters } = this.#metricsNow() ?? {}
       if (meter === undefined || counters === undefined) return
       const counter = counters.get(name) ?? meter.createCounter(name, { description, unit: '1' })
       counters.set(name, counter)
-      counter.add(1, short(attributes), this.#api.context.active())
+      counter.add(amount, short(attributes), this.#api.context.active())
     })
   }
 
   /** Records a duration. `ms` is called only when there is a meter. */
   recordMs(name: string, description: string, ms: () => number, attributes: OtelAttributes): void {
+    this.#record(name, { description, unit: 'ms' }, ms, attributes)
+  }
+
+  /** Records a value in a histogram. */
+  record(name: string, description: string, unit: string, value: number, attributes: OtelAttributes): void {
+    this.#record(name, { description, unit }, () => value, attributes)
+  }
+
+  #record(
+    name: string,
+    options: Parameters<OtelMeter['createHistogram']>[1],
+    value: () => number,
+    attributes: OtelAttributes,
+  ): void {
     quietly(() => {
       const { meter, histograms } = this.#metricsNow() ?? {}
       if (meter === undefined || histograms === undefined) return
-      const histogram = histograms.get(name) ?? meter.createHistogram(name, { description, unit: 'ms' })
+      const histogram = histograms.get(name) ?? meter.createHistogram(name, options)
       histograms.set(name, histogram)
-      histogram.record(ms(), short(attributes), this.#api.context.active())
+      histogram.record(value(), short(attributes), this.#api.context.active())
     })
   }
 
   /** Records a duration in seconds. */
   recordSeconds(name: string, description: string, seconds: number, attributes: OtelAttributes): void {
-    quietly(() => {
-      const { meter, histograms } = this.#metricsNow() ?? {}
-      if (meter === undefined || histograms === undefined) return
-      const advice = { explicitBucketBoundaries: SECONDS }
-      const histogram =
-        histograms.get(name) ?? meter.createHistogram(name, { description, unit: 's', advice })
-      histograms.set(name, histogram)
-      histogram.record(seconds, short(attributes), this.#api.context.active())
-    })
+    const advice = { explicitBucketBoundaries: SECONDS }
+    this.#record(name, { description, unit: 's', advice }, () => seconds, attributes)
   }
 
   /**

@@ -28,7 +28,9 @@ export function readPast<S extends string>(
   generation: number,
   lifecycle: Lifecycle<S>,
 ): Past<S> {
-  const length = isAskedBy(log[generation - 1], log[generation], lifecycle) ? generation + 1 : generation
+  const [before, after] = [log[generation - 1], log[generation]]
+  const isOne = isAskedBy(before, after, lifecycle) || isSpentBy(before, after)
+  const length = isOne ? generation + 1 : generation
   const events = log
     .slice(0, length)
     .filter((event) => event.type !== 'status' || !isTerminal(event.to, lifecycle))
@@ -45,7 +47,9 @@ export function readPast<S extends string>(
   const entries = replayed.filter(({ entry }) => isNamed(entry))
   const begins = turn.continued === undefined ? beginningOf(events, turn) : open[0]?.generation
   const last = entries.at(-1)?.generation ?? begins ?? 1
-  const shared = replayed.filter(({ entry }) => isNamed(entry) || entry.kind === 'read')
+  const shared = replayed.filter(
+    ({ entry }) => isNamed(entry) || entry.kind === 'read' || entry.kind === 'spend',
+  )
   const dropped = new Set<TaskEvent<S>>(open.filter((event) => !shared.includes(event)))
   const isKept = (event: TaskEvent<S>, index: number): boolean => {
     if (isFromUser(event) || event === open[0]) return true
@@ -53,7 +57,7 @@ export function readPast<S extends string>(
     if (dropped.has(event)) return false
     if (event.generation <= last) return true
     const before = events[index - 1]
-    return before?.generation === last && isAskedBy(before, event, lifecycle)
+    return before?.generation === last && (isAskedBy(before, event, lifecycle) || isSpentBy(before, event))
   }
   return { events: events.filter(isKept), turn, entries }
 }
@@ -66,6 +70,12 @@ function isAskedBy<S extends string>(
 ): boolean {
   const isQuestion = question?.type === 'journal' && question.entry.kind === 'question'
   return isQuestion && event?.type === 'status' && isInterrupted(event.to, lifecycle)
+}
+
+/** What was spent, and the metadata that show it, are one change. */
+function isSpentBy(spent: TaskEvent<string> | undefined, event: TaskEvent<string> | undefined): boolean {
+  const isSpent = spent?.type === 'journal' && spent.entry.kind === 'spend'
+  return isSpent && event?.type === 'status' && event.metadata !== undefined
 }
 
 function turnOf(entry: JournalEntry | undefined): TurnEntry | undefined {

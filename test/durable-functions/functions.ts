@@ -27,13 +27,18 @@ const conversation = async (run: Run): Promise<string> => {
 }
 
 const travel = async (run: Run): Promise<string> => {
+  run.setMetadata({ draft: true })
   const city = textOf(await run.requireInput('Which city?'))
   run.artifact({ artifactId: 'log', parts: [{ text: `To ${city}. ` }] })
+  run.setMetadata({ city, draft: null })
   const price = await run.step('price', ({ key }) => {
     run.artifact({ artifactId: 'log', parts: [{ text: 'Asked. ' }] })
+    run.setMetadata({ asked: key.slice(key.indexOf('/')) })
+    run.spend({ searches: 1 })
     return { amount: 100, key: key.slice(key.indexOf('/')) }
   })
   run.artifact({ artifactId: 'log', parts: [{ text: `For ${price.amount} by ${price.key}. ` }] })
+  run.spend({ cost: price.amount })
   const isSure = textOf(await run.requireInput('Sure?'))
   const id = run.artifact(`Ticket ${run.uuid()}`)
   await run.step('book', () => run.update('Booking'))
@@ -264,6 +269,7 @@ const models = async (run: Run): Promise<void> => {
     for (const text of words) {
       artifactId = run.artifact({ artifactId, parts: [{ text: `${text} ` }] })
       run.artifact({ artifactId: 'shared', parts: [{ text: `${text} ` }] })
+      run.spend({ outputTokens: 1, model: 'fast' })
       await new Promise<void>((resolve) => void setImmediate(resolve))
     }
     run.artifact(`${words.length} words`)
@@ -293,6 +299,33 @@ const models = async (run: Run): Promise<void> => {
   if (run.attempt === 1) throw new Error('Not now')
   run.artifact({ artifactId: 'log', parts: [{ text: isSure }] })
   run.complete(`${answers.join()} ${again}`)
+}
+
+/** As {@link models}, for steps that begin after an entry, all of whose words go to one artifact. */
+const shared = async (run: Run): Promise<string> => {
+  const stream = async (words: readonly string[]): Promise<string> => {
+    for (const text of words) {
+      run.artifact({ artifactId: 'shared', parts: [{ text: `${text} ` }] })
+      await new Promise<void>((resolve) => void setImmediate(resolve))
+    }
+    return words.join()
+  }
+  run.now()
+  const flaky = run.step(
+    'flaky',
+    async ({ attempt }) => {
+      const said = await stream(['f', `${attempt}`])
+      if (attempt === 1) throw new Error('Not yet')
+      return said
+    },
+    { retry: { attempts: 2, backoff: { initialMs: 10 } } },
+  )
+  const others = [
+    ['b', 'e'],
+    ['one', 'two', 'three'],
+  ] as const
+  const answers = others.map((words) => run.step('answer', () => stream(words)))
+  return (await Promise.all([flaky, ...answers])).join()
 }
 
 /** By their ids, in whichever order parallel code made them, and the words of parallel chunks as a set. */
@@ -425,6 +458,11 @@ export const FUNCTIONS: readonly Case[] = [
       resultOf: anyOrder,
       handler: { retry: { attempts: 3, backoff: { initialMs: 10 } } },
     },
+  },
+  {
+    name: 'streams of parallel steps to one artifact',
+    execute: shared,
+    options: { messages: ['go'], resultOf: anyOrder },
   },
   { name: 'steps that fail', execute: failing, options: { messages: ['go', 'done'] } },
   {

@@ -1,5 +1,5 @@
 /** Random durable functions that crash at every write. */
-import type { Task } from 'a2a-tasks'
+import { SPENDING, spendingOf, type Task } from 'a2a-tasks'
 import fc from 'fast-check'
 import { textOf, type Execute, type Run } from 'a2a-tasks/server'
 import { testDurable } from 'a2a-tasks/testing'
@@ -17,7 +17,7 @@ type Act =
   | { readonly act: 'ask' }
   | { readonly act: 'all'; readonly branches: number }
   | { readonly act: 'stream'; readonly branches: number; readonly to: 'a' | 'new'; readonly flaky: boolean }
-  | { readonly act: 'value' | 'update' | 'change' | 'again' | 'throw' }
+  | { readonly act: 'value' | 'update' | 'metadata' | 'spend' | 'change' | 'again' | 'throw' }
 
 const acts: fc.Arbitrary<Act> = fc.oneof(
   fc.record({
@@ -39,7 +39,7 @@ const acts: fc.Arbitrary<Act> = fc.oneof(
     to: fc.constantFrom('a', 'new'),
     flaky: fc.boolean(),
   }),
-  fc.record({ act: fc.constantFrom('value', 'update', 'change', 'again', 'throw') }),
+  fc.record({ act: fc.constantFrom('value', 'update', 'metadata', 'spend', 'change', 'again', 'throw') }),
 )
 
 const write = (run: Run, to: Place, text: string, append = true): string | undefined =>
@@ -78,6 +78,7 @@ async function perform(run: Run, act: Act, at: number): Promise<unknown> {
       return await run
         .step(act.name, () => {
           write(run, act.writes, `${at} `)
+          run.spend({ steps: 1 })
           if (act.fails) throw new RangeError(`Failed at ${at}`)
           return new Map([[at, new Date(at)]])
         })
@@ -102,6 +103,12 @@ async function perform(run: Run, act: Act, at: number): Promise<unknown> {
     case 'update':
       run.update(`At ${at}`)
       return at
+    case 'metadata':
+      run.setMetadata({ [`at ${at % 2}`]: at, before: at === 3 ? null : run.text })
+      return at
+    case 'spend':
+      run.spend({ cost: at + 1, model: `model ${at % 2}` })
+      return at
     case 'change':
       return run.changed(`change ${at}`)
     case 'again':
@@ -124,13 +131,16 @@ const functionOf =
   }
 
 /** The order of what parallel steps write is open: that of artifacts, and of the words of one that they share. */
-function resultOf({ state, artifacts, messages }: Task): unknown {
+function resultOf({ state, artifacts, messages, metadata }: Task): unknown {
   const chunks = artifacts.map((artifact) => {
     const { artifactId, parts = [] } = artifact
     const words = textOf(artifact).split(' ').sort()
     return [artifactId, artifactId === 'a' ? words : parts.map(({ text }) => text)]
   })
-  return { state, messages, artifacts: Object.fromEntries(chunks) as unknown }
+  // Each attempt of a step spends. Other code spends once.
+  const { total, models } = spendingOf({ metadata }) ?? {}
+  const shown = { ...metadata, [SPENDING]: { cost: total?.['cost'], models } }
+  return { state, messages, metadata: shown, artifacts: Object.fromEntries(chunks) as unknown }
 }
 
 /** `npm run test:all` tries more. */

@@ -4,6 +4,8 @@
  * @module
  */
 import { appendParts } from '../../core/artifacts/append-parts.js'
+import type { JsonObject } from '../../core/json-types.js'
+import { mergedMetadata } from '../../core/metadata.js'
 import { compact } from '../../runtime/compact.js'
 import { textOf } from '../../wire/text.js'
 import type { RemoteEvent, RemoteTask } from '../../wire/client/dialect.js'
@@ -27,6 +29,9 @@ export function applyEvent(
     // A status replaces the previous one, including its message.
     delete next.message
     delete next.updatedAt
+    // The metadata of the event are changes of those of the task, as in the SDKs of A2A.
+    if (event.metadata !== undefined)
+      next.metadata = mergedMetadata(next.metadata, event.metadata) as JsonObject
     return Object.assign(next, compact({ message: event.message, updatedAt: event.updatedAt }))
   }
   const { artifact, append } = event

@@ -17,7 +17,9 @@ export type Content = DeepReadonly<Artifact> | undefined
 interface Written {
   readonly holder: Pick<Task, 'artifacts'>
   append: boolean
-  /** Absent for other code, and for a step that is over. */
+  /** The step that has written, also one that is over. Absent for other code. */
+  readonly by: string | undefined
+  /** As {@link by}, as long as the step is not over. */
   step: string | undefined
   readonly generation: number
   isUndone: boolean
@@ -44,6 +46,8 @@ interface Own {
 export interface PlannedWrite {
   readonly artifact: ArtifactInput
   readonly options: AppendArtifactOptions | undefined
+  /** Whether the step of the options is over. */
+  readonly isSettled?: boolean | undefined
 }
 
 /**
@@ -76,8 +80,16 @@ export class ArtifactLedger {
     return this.#tracked.get(artifactId)?.isStale === true
   }
 
-  /** @param before - The artifact before the write, for one that is not tracked yet. */
-  add({ artifact, append, step, restored, generation }: ArtifactChanged, before: Content): void {
+  /**
+   * @param before - The artifact before the write, for one that is not tracked yet.
+   * @param isSettled - Whether the step of the write is over.
+   */
+  add(
+    { artifact, append, step: by, restored, generation }: ArtifactChanged,
+    before: Content,
+    isSettled = false,
+  ): void {
+    const step = isSettled ? undefined : by
     const { artifactId = '' } = artifact
     if (restored === true) {
       this.#setBack(artifactId, artifact)
@@ -90,11 +102,11 @@ export class ArtifactLedger {
     const last = tracked.written.at(-1)
     const isLog = this.#over !== undefined
     const mayJoin = !isLog || (append && step !== undefined)
-    if (last !== undefined && last.step === step && !last.isUndone && mayJoin) {
+    if (last !== undefined && last.step === step && last.by === by && !last.isUndone && mayJoin) {
       join(last, { artifact, append })
     } else {
       const holder = { artifacts: [ownArtifact(artifact)] }
-      const written = { holder, append, step, generation, isUndone: false }
+      const written = { holder, append, by, step, generation, isUndone: false }
       tracked.written.push(written)
       if (!isLog && step !== undefined) this.#ownOf(step, artifactId, tracked).push(written)
     }
@@ -237,7 +249,10 @@ function joinSettled(tracked: Tracked): void {
       },
       append,
     } = written
-    if (last !== undefined && isSettled(last) && isSettled(written) && artifact !== undefined)
+    const isOfSteps = written.by !== undefined
+    const isOne = last !== undefined && isSettled(last) && isSettled(written)
+    // What other code has written may be undone after a crash, when the steps are over.
+    if (isOne && (last.by !== undefined) === isOfSteps && artifact !== undefined)
       join(last, { artifact, append })
     else joined.push(written)
   }
@@ -262,13 +277,14 @@ function contentOf({ base, written }: Tracked): Content {
   return holder.artifacts[0]
 }
 
-function toPlanned({ holder, append, step }: Written): PlannedWrite {
-  return { artifact: holder.artifacts[0] ?? {}, options: { append, step } }
+function toPlanned({ holder, append, by, step }: Written): PlannedWrite {
+  const isSettled = by !== undefined && step === undefined
+  return { artifact: holder.artifacts[0] ?? {}, options: { append, step: by }, isSettled }
 }
 
 /** @param restored - See `ArtifactChanged`. */
-function replacing({ artifact, options }: PlannedWrite, restored: boolean): PlannedWrite {
-  return { artifact, options: { ...options, append: false, restored } }
+function replacing({ artifact, options, ...others }: PlannedWrite, restored: boolean): PlannedWrite {
+  return { artifact, options: { ...options, append: false, restored }, ...others }
 }
 
 /** The bytes of the artifact before the first of the writes, and after each. */

@@ -3,13 +3,17 @@
  *
  * @module
  */
-import type { JournalEntry } from '../events.js'
+import type { JournalEntry, SpentInStep } from '../events.js'
 
 const UNNAMED = ['turn', 'signal', 'read', 'attempt', 'failure', 'end'] as const
 
 /** An entry that code asks for by its kind and name. */
-export type NamedEntry = Exclude<JournalEntry, { readonly kind: (typeof UNNAMED)[number] }>
+export type NamedEntry = Exclude<JournalEntry, { readonly kind: (typeof UNNAMED)[number] } | SpentInStep>
 
 export function isNamed(entry: JournalEntry): entry is NamedEntry {
-  return !UNNAMED.some((kind) => kind === entry.kind)
+  return !UNNAMED.some((kind) => kind === entry.kind) && !isSpentInStep(entry)
+}
+
+export function isSpentInStep(entry: JournalEntry): entry is JournalEntry & SpentInStep {
+  return entry.kind === 'spend' && 'step' in entry
 }

@@ -8,6 +8,7 @@ import { applyArtifact, findArtifact, ownArtifact } from '../evolve.js'
 import type { HeldLog } from '../saved/restored-journal.js'
 import { ArtifactLedger, type Content } from './artifact-ledger.js'
 import { replayable } from './attempts.js'
+import { isSpentInStep } from './named-entry.js'
 
 /** A write to an artifact. */
 type Write = { readonly step?: string | undefined; readonly generation: number }
@@ -60,7 +61,8 @@ export function isUndoneAfter(
 ): (write: Write) => boolean {
   const replayed = replayable(recorded)
   const steps = stepsOf(recorded)
-  const isPassed = ({ entry }: JournalRecorded): boolean => entry.kind !== 'attempt' && entry.kind !== 'read'
+  const isPassed = ({ entry }: JournalRecorded): boolean =>
+    entry.kind !== 'attempt' && entry.kind !== 'read' && !isSpentInStep(entry)
   const last = replayed.findLast(isPassed)
   // A turn is recorded with its first entry: what it has written before that is older.
   const end = last === undefined || last.entry.kind === 'turn' ? begin : last.generation

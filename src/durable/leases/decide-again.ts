@@ -17,8 +17,9 @@ export function decideWithRest<S extends string>(
 ): Decide<S> {
   const decide = decideFor(command)
   if (command.type !== 'update' || command.state === undefined) return decide
-  const { output, artifacts, message, state } = command
-  const hasRest = output !== undefined || artifacts.length > 0 || (message ?? null) !== null
+  const { output, artifacts, message, metadata, state } = command
+  const isSaid = (message ?? null) !== null || metadata !== undefined
+  const hasRest = output !== undefined || artifacts.length > 0 || isSaid
   const decideRest = decideFor({ ...command, state: undefined })
   let isFirst = true
   return (record) => {

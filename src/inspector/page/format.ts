@@ -45,6 +45,13 @@ export function bytes(count: number): string {
   return count < 1_048_576 ? `${(count / 1_024).toFixed(1)} kB` : `${(count / 1_048_576).toFixed(1)} MB`
 }
 
+/** Amounts with their units: `inputTokens 1,200, cost 0.02`. */
+export function amountsText(amounts: { readonly [unit: string]: number }): string {
+  const text = ([unit, amount]: [string, number]): string =>
+    `${unit} ${amount.toLocaleString('en', { maximumFractionDigits: 6 })}`
+  return Object.entries(amounts).map(text).join(', ')
+}
+
 /** An id that is long is known by its beginning. */
 export function shortId(id: string): string {
   return id.length > 12 ? `${id.slice(0, 8)}…` : id

@@ -5,6 +5,7 @@
  */
 import { A2AError } from '../../core/errors.js'
 import type { JournalEntry } from '../../core/events.js'
+import { isSpentInStep } from '../../core/history/named-entry.js'
 import { jsonSize } from '../../core/json.js'
 
 export interface JournalLimits {
@@ -53,7 +54,8 @@ export class JournalSize {
     const actual = this.#bytes + jsonSize(entry)
     if (actual > maxJournalBytes)
       this.#exceeded ??= tooLong('Bytes of the journal', 'maxJournalBytes', maxJournalBytes, actual)
-    const refusal = this.#exceeded ?? (ENDS.includes(entry.kind) ? undefined : this.#full)
+    const isEnd = ENDS.includes(entry.kind) || isSpentInStep(entry)
+    const refusal = this.#exceeded ?? (isEnd ? undefined : this.#full)
     if (refusal !== undefined) throw refusal
   }
 

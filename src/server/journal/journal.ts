@@ -5,7 +5,7 @@
  */
 import { A2AError } from '../../core/errors.js'
 import type { JournalEntry, JournalRecorded } from '../../core/events.js'
-import { isNamed, type NamedEntry } from '../../core/history/named-entry.js'
+import { isNamed, isSpentInStep, type NamedEntry } from '../../core/history/named-entry.js'
 import { JournalSize } from './journal-size.js'
 import type { TurnPort } from './turn-port.js'
 
@@ -87,7 +87,7 @@ export class Journal {
     this.#left = this.#recorded.length
     this.#size = new JournalSize(
       port.settings.limits,
-      this.#recorded.flatMap((each) => each?.entry ?? []),
+      (journal ?? []).map(({ entry }) => entry).filter(isCounted),
     )
     const firstParallel = this.#recorded.findIndex((each) => each?.entry.isParallel === true)
     this.#firstParallel = firstParallel === -1 ? Infinity : firstParallel
@@ -245,7 +245,8 @@ export class Journal {
     if (!this.isRecording) return []
     // What ends an attempt or a turn is recorded in any case.
     const complete = isNamed(entry) ? this.complete(entry, others) : entry
-    if (isNamed(complete)) this.#size.count(complete)
+    if (isSpentInStep(entry)) this.#size.requireRoom(entry)
+    if (isCounted(complete)) this.#size.count(complete)
     if (this.#hasTurn) return [complete]
     this.#hasTurn = true
     return [this.#turn, complete]
@@ -376,6 +377,11 @@ export class Journal {
     })
     return this.#mismatch
   }
+}
+
+/** Whether the entry counts towards `limits.maxJournalBytes`. */
+function isCounted(entry: JournalEntry): boolean {
+  return isNamed(entry) || isSpentInStep(entry)
 }
 
 function keyOf(kind: Kind, name: string): string {

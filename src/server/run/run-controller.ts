@@ -148,6 +148,12 @@ export class RunController<P extends Principal> implements Run<P> {
     else this.#change(() => task.setStatusMessage(message))
   }
 
+  readonly setMetadata = (changes: object): void => {
+    if (this.turn.isReplaying || this.turn.isUndone) return
+    const { id } = this.#requireWorking()
+    this.#change(() => this.#tasks.patchTask(id, { metadata: changes }))
+  }
+
   readonly artifact = (artifact: string | ArtifactInput, options?: ArtifactOptions): string => {
     const given = toArtifact(artifact)
     const checked = options && readParams(options, ['append', 'lastChunk'], 'run.artifact')
@@ -199,6 +205,10 @@ export class RunController<P extends Principal> implements Run<P> {
 
   get changed(): Run<P>['changed'] {
     return this.turn.changed
+  }
+
+  get spend(): Run<P>['spend'] {
+    return this.turn.spend
   }
 
   readonly requireInput: Run<P>['requireInput'] = (...said) => this.#ask('input-required', said)

@@ -19,6 +19,7 @@ import type {
   StepMethod,
   TransactionMethod,
 } from '../journal/call-types.js'
+import type { SpentAmounts } from '../journal/spending.js'
 
 /** A message of the conversation, read-only. */
 export interface ReadonlyMessage {
@@ -162,6 +163,18 @@ export interface Run<P extends Principal = Principal> {
    * stays the status message: the latest report follows after the answer.
    */
   readonly update: (report: string | Progress) => void
+  /**
+   * Changes the metadata of the task, which clients receive with it and in its streams: each key of `changes` replaces the value
+   * that the task has for it, `null` removes the key, and other keys stay. {@link metadata} are those of the request.
+   *
+   * A replay does not make the change again. What the work of a step sets stays when its attempt fails.
+   *
+   * @param changes - A JSON object.
+   * @throws {A2AError} `INVALID_PARAMS` for what is not JSON, and for a key that begins with
+   *   `https://a2a-tasks.dev/extensions/`, which the library writes; `LIMIT_EXCEEDED` when the metadata and the input of the task
+   *   exceed the manager's `maxInputSize`; the signal's reason.
+   */
+  readonly setMetadata: (changes: object) => void
   /**
    * Adds an artifact, or appends a chunk to the artifact with the same `artifactId`: pass `append: false` to replace it
    * instead. A text becomes an artifact with one text part.
@@ -311,6 +324,18 @@ export interface Run<P extends Principal = Principal> {
    */
   readonly changed: (name: string) => boolean
   /**
+   * Counts what the code has spent, such as the tokens and the cost of a call to a model. The amounts are added up on the task:
+   * clients read them by `spendingOf(task)`.
+   *
+   * What is spent stays spent: a replay does not count it again, and each attempt of a step counts what it spends itself, also
+   * one that fails or whose process dies. Call it once for each call to a model, within the step that makes the call.
+   *
+   * @throws {TypeError | RangeError} naming an amount that is no number of 0 or more, or the name of a unit or model that is none.
+   * @throws {A2AError} `LIMIT_EXCEEDED` beyond 16 units or 32 models, and for a journal over `limits.maxJournalBytes`;
+   *   the signal's reason.
+   */
+  readonly spend: (spent: SpentAmounts) => void
+  /**
    * Ends the journal of this turn, and begins a new one: `execute` is called again, with `input` as its message. Use it for loops
    * whose journal would reach `limits.maxSteps`. Limits and names of steps count from the beginning again, and the keys of steps
    * are new. The task keeps its artifacts and its conversation, which `input` does not join.
@@ -362,4 +387,5 @@ export type TurnMethods<P extends Principal> = Pick<
   | 'random'
   | 'uuid'
   | 'changed'
+  | 'spend'
 >

@@ -18,6 +18,7 @@ import type {
   TransactionWork,
 } from '../journal/call-types.js'
 import { Delegations } from '../journal/delegations.js'
+import { recordSpending } from '../journal/spending.js'
 import { Journal } from '../journal/journal.js'
 import type { OpenTurn } from '../journal/open-turn.js'
 import { Steps } from '../journal/steps.js'
@@ -246,6 +247,12 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
   readonly uuid: Run<P>['uuid'] = () => this.#made.values.uuid()
 
   readonly changed: Run<P>['changed'] = (name) => this.#made.values.changed(name)
+
+  readonly spend: Run<P>['spend'] = (spent) => {
+    if (!this.isRecording) throw new TypeError('run.spend() needs a manager that keeps journals')
+    const { journal, writes } = this.#made
+    recordSpending(this.#port, journal, spent, writes.scopes.likely?.label)
+  }
 
   /**
    * The code is at its end.

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { isSpentInStep } from '../../core/history/named-entry.js'
 import type { StoredEvent } from '../../durable/stored-events.js'
 import type { StoreHints, TaskStore, Transaction, TransactionResult } from '../../durable/task-store.js'
 
@@ -108,7 +109,8 @@ export class CrashingStore {
   /** Counts a write. Returns whether the process crashes before or after it. */
   #crashAt(events: readonly StoredEvent[]): CrashPoint['when'] | undefined {
     this.#writes += 1
-    if (events.some(({ type }) => type === 'history')) this.#entries += 1
+    // What the work of a step spends gets no process further.
+    if (events.some((event) => event.type === 'history' && !isSpentInStep(event.entry))) this.#entries += 1
     const { n, of, when } = this.#point ?? {}
     return n === (of === 'writes' ? this.#writes : this.#entries) ? when : undefined
   }

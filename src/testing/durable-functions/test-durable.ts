@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { withoutOwnKeys } from '../../core/metadata.js'
 import type { Message, Task } from '../../core/task.js'
 import { memoryStore } from '../../durable/memory-store.js'
 import type { TaskStore } from '../../durable/task-store.js'
@@ -26,7 +27,7 @@ export interface TestDurableOptions {
     ((options: { readonly now: () => number }) => TaskStore | Promise<TaskStore>) | undefined
   /**
    * The properties of the ended task that have to be the same with and without crashes. Default are its state, its output,
-   * its artifacts and its conversation, with all ids.
+   * its artifacts, its metadata and its conversation, with all ids. What the library keeps in the metadata is left out.
    */
   readonly resultOf?: ((task: Task) => unknown) | undefined
   /** Options of `createRequestHandler`. The test sets `tasks`, `execute`, `clock` and `authenticate`. */
@@ -142,11 +143,11 @@ function compare(name: string, { recorder, errors }: Trial, expected: string, ac
   throw new Error(text, { cause: errors[0] })
 }
 
-function standardResult({ state, artifacts, messages, output }: Task): unknown {
+function standardResult({ state, artifacts, messages, metadata, output }: Task): unknown {
   const conversation = messages.map(({ messageId, role, parts, metadata }) => ({
     ...{ messageId, role, parts, metadata },
   }))
-  return { state, output, artifacts, conversation }
+  return { state, output, artifacts, metadata: withoutOwnKeys(metadata), conversation }
 }
 
 /** JSON with the properties of objects in the order of their names. */

@@ -100,10 +100,14 @@ export function toTask(form: Form, { task, historyLength, artifacts = true }: Ta
 }
 
 function toStatusUpdate(form: Form, event: StatusChanged, contextId: string, last: boolean): JsonObject {
-  const { taskId, to, timestamp, message } = event
+  const { taskId, to, timestamp, message, metadata } = event
   const agentMessage = message == null ? undefined : statusMessage(message, taskId, contextId)
   const status = toStatus(form, to, timestamp, agentMessage)
-  return { ...form.messages.kind('status-update'), taskId, contextId, status, final: last }
+  return {
+    ...form.messages.kind('status-update'),
+    ...{ taskId, contextId, status, final: last },
+    ...(metadata !== undefined && { metadata: json(metadata) }),
+  }
 }
 
 function toArtifactUpdate(form: Form, event: ArtifactChanged, contextId: string): JsonObject {

@@ -76,8 +76,13 @@ function toTask({ task, historyLength, artifacts }: TaskView): JsonObject {
 }
 
 export function toStatusUpdate(event: StatusChanged, contextId: string): JsonObject {
-  const { taskId, to, timestamp, message } = event
-  return { taskId, contextId, status: toStatus(to, timestamp, message, taskId, contextId) }
+  const { taskId, to, timestamp, message, metadata } = event
+  const update: JsonObject = {
+    ...{ taskId, contextId },
+    status: toStatus(to, timestamp, message, taskId, contextId),
+  }
+  if (metadata !== undefined) update['metadata'] = json(metadata)
+  return update
 }
 
 export function toArtifactUpdate(event: ArtifactChanged, contextId: string): JsonObject {

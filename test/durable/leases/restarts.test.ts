@@ -100,6 +100,16 @@ describe('a task that kills each process that works on it', () => {
     expect((await all.b.getTask('x'))?.state).toBe('failed')
   })
 
+  test('gets no more restarts for what a step spends that kills its process', async () => {
+    const all = await dying({ sweepIntervalMs: false })
+    const once = { maxRestarts: 1 }
+    const dead = await killed(all, once)
+    dead.leased.recordJournal('x', [{ kind: 'spend', step: 'deadly#1', units: { cost: 1 } }])
+    await turn()
+    expect(orphans(await killed(all, once))).toEqual([])
+    expect((await all.b.getTask('x'))?.state).toBe('failed')
+  })
+
   test('has as many again once its history has grown, where a message restarts it', async () => {
     const all = await dying({ sweepIntervalMs: false, maxRestarts: 1 })
     for (const name of ['a#1', 'b#1']) {

@@ -6,7 +6,8 @@
 import { html } from 'htm/preact'
 import type { VNode } from 'preact'
 import type { Session } from '../api.js'
-import { bytes, dateTime, duration } from '../format.js'
+import { spendingOf, type Spending } from '../../../core/spending.js'
+import { amountsText, bytes, dateTime, duration } from '../format.js'
 import type { Entry, Snapshot } from './log.js'
 
 interface BudgetProps {
@@ -22,6 +23,7 @@ interface BudgetProps {
 export function Budget({ session, task, entries, now, deadline }: BudgetProps): VNode {
   const { steps, size, attempts } = usedBy(entries)
   const { limits, taskTimeoutMs, lifecycle } = session
+  const spending = spendingOf(task)
   const isEnded = lifecycle.terminal.includes(task.state)
   const due = [
     deadline === null ? Infinity : Date.parse(deadline),
@@ -48,6 +50,7 @@ export function Budget({ session, task, entries, now, deadline }: BudgetProps): 
             format=${bytes}
           />`
       }
+      ${spending !== undefined && html`<${Spent} spending=${spending} />`}
       ${attempts > 0 && html`<${Used} name="Failed attempts" used=${attempts} text=${String(attempts)} />`}
       ${
         dueAt !== Infinity &&
@@ -61,6 +64,17 @@ export function Budget({ session, task, entries, now, deadline }: BudgetProps): 
       }
     </dl>
   </section>`
+}
+
+/** What the task has spent, in all and by model. */
+function Spent({ spending: { total, models } }: { readonly spending: Spending }): VNode {
+  const byModel = Object.entries(models).map(
+    ([model, amounts]) => html`<br />${model}: ${amountsText(amounts)}`,
+  )
+  return html`<div>
+    <dt>Spent</dt>
+    <dd>${amountsText(total)} <span class="quiet">${byModel}</span></dd>
+  </div>`
 }
 
 interface UsedProps {

@@ -4,7 +4,8 @@
  * @module
  */
 import type { JournalEntry, JournalRecorded, StepError } from '../../../core/events.js'
-import { clockTime } from '../format.js'
+import { added, type Amounts } from '../../../core/spending.js'
+import { amountsText, clockTime } from '../format.js'
 
 export interface WorkRow {
   /** The generation of its first entry. */
@@ -51,7 +52,35 @@ export function rowsOf(recorded: readonly JournalRecorded[]): readonly WorkRow[]
     for (const end of ENDS[entry.kind] ?? []) open.set(key.replace(/^\S+/, end), rows.length)
     rows.push(rowOf(event))
   }
-  return withTurns(rows).toSorted((a, b) => a.from - b.from || a.generation - b.generation)
+  return withTurns(withSpending(rows, recorded)).toSorted(
+    (a, b) => a.from - b.from || a.generation - b.generation,
+  )
+}
+
+/** A step shows what all its attempts have spent. What a step spends that is not over has rows of its own. */
+function withSpending(rows: readonly WorkRow[], recorded: readonly JournalRecorded[]): readonly WorkRow[] {
+  const open = new Map<string, { readonly amounts: Amounts; readonly generations: readonly number[] }>()
+  const ofSteps = new Map<number, Amounts>()
+  const shown = new Set<number>()
+  for (const { entry, generation } of recorded) {
+    if (entry.kind === 'turn') open.clear()
+    if (entry.kind === 'spend' && 'step' in entry) {
+      const { amounts = {}, generations = [] } = open.get(entry.step) ?? {}
+      open.set(entry.step, {
+        amounts: added(amounts, entry.units),
+        generations: [...generations, generation],
+      })
+    }
+    const spent = entry.kind === 'step' ? open.get(entry.name) : undefined
+    if (spent === undefined) continue
+    ofSteps.set(generation, spent.amounts)
+    for (const each of spent.generations) shown.add(each)
+  }
+  return rows.flatMap((row) => {
+    if (shown.has(row.generation)) return []
+    const amounts = ofSteps.get(row.generation)
+    return amounts === undefined ? row : { ...row, note: `${row.note} spent ${amountsText(amounts)}`.trim() }
+  })
 }
 
 /** A turn is recorded with the first entry of its work, which has begun before that. */
@@ -113,6 +142,8 @@ function noteOf(entry: JournalEntry): string {
       return entry.agent === undefined ? '' : `to ${entry.agent}`
     case 'turn':
       return 'begins'
+    case 'spend':
+      return spentText(entry)
     default:
       return ''
   }
@@ -131,4 +162,10 @@ function valueOf(entry: JournalEntry): unknown {
     default:
       return undefined
   }
+}
+
+function spentText(entry: Extract<JournalEntry, { readonly kind: 'spend' }>): string {
+  const by = entry.model === undefined ? '' : ` by ${entry.model}`
+  const within = 'step' in entry ? ` in ${entry.step}` : ''
+  return `${amountsText(entry.units)}${by}${within}`
 }

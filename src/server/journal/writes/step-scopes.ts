@@ -112,4 +112,13 @@ export class StepScopes {
     const [only] = this.#open
     return !isExact && this.#open.size === 1 ? only : undefined
   }
+
+  /**
+   * As {@link current}. Without `AsyncLocalStorage`, code after an `await` counts as that of any step under way: a replay must not
+   * look for what the work of a step has recorded.
+   */
+  get likely(): StepScope | undefined {
+    const [any] = this.#open
+    return this.current ?? (contextOf().isExact ? undefined : any)
+  }
 }

@@ -80,13 +80,13 @@ export class StepWrites {
     }
   }
 
-  #make({ artifact, options }: PlannedWrite): void {
+  #make({ artifact, options, isSettled }: PlannedWrite): void {
     const { step, restored, ...plain } = options ?? {}
     const { artifactId } = artifact
     const isTracked = this.#ledger.tracks(artifactId, step)
     const before = isTracked && !this.#ledger.has(artifactId) ? this.#find(artifactId) : undefined
     const event = append(this.#port, artifact, this.#port.record === undefined ? plain : options)
-    if (isTracked) this.#ledger.add({ ...event, step, restored }, before)
+    if (isTracked) this.#ledger.add({ ...event, step, restored }, before, isSettled)
   }
 
   /** The artifact as it is. */

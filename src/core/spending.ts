@@ -1,0 +1,110 @@
+/**
+ * What a task has spent: amounts in units, in all and by model, in the metadata of the task.
+ *
+ * @module
+ */
+import { A2AError } from './errors.js'
+import type { JsonObject } from './json-types.js'
+
+/** The extension, and its key in `task.metadata`. */
+export const SPENDING = 'https://a2a-tasks.dev/extensions/spending/v1'
+
+/** Amounts, each in the unit of its name. */
+export type Amounts = { readonly [unit: string]: number }
+
+/** What a task has spent. */
+export interface Spending {
+  /** All amounts. */
+  readonly total: Amounts
+  /** The amounts that were spent with the name of a model, by its name. */
+  readonly models: { readonly [model: string]: Amounts }
+}
+
+/** What code has spent at once. */
+export interface Spent {
+  readonly units: Amounts
+  readonly model?: string | undefined
+}
+
+/** The most units of a task, and the most models. */
+const MAX_UNITS = 16
+const MAX_MODELS = 32
+
+const NOTHING: Spending = { total: {}, models: {} }
+
+/**
+ * Reads what a task has spent, so far, from its metadata: of any task, that of an agent's response included.
+ *
+ * @returns `undefined` for a task whose agent does not tell, or tells it in another form.
+ * @example
+ * const result = await client.run('Summarize this')
+ * console.log('task' in result && spendingOf(result.task)?.total.cost)
+ */
+export function spendingOf(
+  task: { readonly metadata?: object | undefined } | undefined,
+): Spending | undefined {
+  const found = fieldsOf(fieldsOf(task?.metadata)?.[SPENDING])
+  const total = amountsOf(found?.['total'])
+  if (total === undefined) return undefined
+  const models = Object.entries(fieldsOf(found?.['models']) ?? {}).flatMap(([model, given]) => {
+    const amounts = amountsOf(given)
+    return amounts === undefined ? [] : [[model, amounts] as const]
+  })
+  return { total, models: Object.fromEntries(models) }
+}
+
+/**
+ * The change of the task's metadata after `spent`.
+ *
+ * @throws {A2AError} `LIMIT_EXCEEDED` for too many units or models, and for sums that are no finite numbers.
+ */
+export function changeAfter(task: { readonly metadata: object }, spent: readonly Spent[]): JsonObject {
+  const { total, models } = spent.reduce(plus, spendingOf(task) ?? NOTHING)
+  requireAtMost('Units of the spending', MAX_UNITS, Object.keys(total).length)
+  requireAtMost('Models of the spending', MAX_MODELS, Object.keys(models).length)
+  const isFinite = Object.values(total).every(Number.isFinite)
+  if (!isFinite) throw exceeded('Amounts of the spending', Number.MAX_VALUE, Infinity)
+  // Amounts are JSON.
+  return { [SPENDING]: { total, ...(Object.keys(models).length > 0 && { models }) } as JsonObject }
+}
+
+function plus({ total, models }: Spending, { units, model }: Spent): Spending {
+  const sum = added(total, units)
+  if (model === undefined) return { total: sum, models }
+  const known = Object.hasOwn(models, model) ? models[model] : {}
+  return { total: sum, models: { ...models, [model]: added(known ?? {}, units) } }
+}
+
+/** The sum of amounts, unit by unit. */
+export function added(amounts: Amounts, others: Amounts): Amounts {
+  const sum = new Map(Object.entries(amounts))
+  for (const [unit, amount] of Object.entries(others)) sum.set(unit, exact((sum.get(unit) ?? 0) + amount))
+  return Object.fromEntries(sum)
+}
+
+/** Without the last digits, which fractions of ten do not have: 0.1 + 0.2 is 0.3. */
+function exact(amount: number): number {
+  return Number.isInteger(amount) ? amount : Number(amount.toPrecision(15))
+}
+
+function amountsOf(value: unknown): Amounts | undefined {
+  const amounts = fieldsOf(value)
+  if (amounts === undefined) return undefined
+  const isAmount = (amount: unknown): boolean =>
+    typeof amount === 'number' && amount >= 0 && amount < Infinity
+  return Object.values(amounts).every(isAmount) ? (amounts as Amounts) : undefined
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> | undefined {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isObject ? (value as Record<string, unknown>) : undefined
+}
+
+function requireAtMost(subject: string, max: number, actual: number): void {
+  if (actual > max) throw exceeded(subject, max, actual)
+}
+
+function exceeded(subject: string, max: number, actual: number): A2AError<'LIMIT_EXCEEDED'> {
+  const text = `${subject} (${actual}) exceed what a task keeps (${max})`
+  return new A2AError('LIMIT_EXCEEDED', text, { limit: 'spending', max, actual })
+}

@@ -1,0 +1,75 @@
+/**
+ * What code spends, as entries of the journal.
+ *
+ * @module
+ */
+import type { Spent } from '../../core/spending.js'
+import { describe } from '../../runtime/describe.js'
+import { requireObject } from '../../runtime/options.js'
+import type { Journal } from './journal.js'
+import type { TurnPort } from './turn-port.js'
+
+/**
+ * Amounts that code has spent: numbers of 0 or more, each in the unit of its name. A name begins with a letter, and has at most
+ * 64 letters, digits, `_`, `-` and `.`. A task has at most 16 units. Amounts that are `undefined` do not count.
+ */
+export interface SpentAmounts {
+  /** The name of the model, of at most 200 characters. The task also shows its amounts by model, for at most 32 of them. */
+  readonly model?: string | undefined
+  readonly inputTokens?: number | undefined
+  readonly outputTokens?: number | undefined
+  /** In the currency of your choice, the same for all agents that share a budget. */
+  readonly cost?: number | undefined
+  readonly [unit: string]: number | string | undefined
+}
+
+const UNIT = /^[a-z][\w.-]{0,63}$/i
+const MAX_MODEL = 200
+
+/**
+ * Records what code has spent, unless the journal has it.
+ *
+ * @param step - The name of the step whose work calls. A replay does not call it again: its entries have no place in the order.
+ */
+export function recordSpending(
+  { signal }: Pick<TurnPort, 'signal'>,
+  journal: Journal,
+  given: SpentAmounts,
+  step: string | undefined,
+): void {
+  const spent = toSpent(given)
+  const name = step === undefined ? journal.nameOf('spend', 'spend') : ''
+  const isRecorded = step === undefined && journal.pass('spend', name) !== undefined
+  if (isRecorded || spent === undefined) return
+  signal().throwIfAborted()
+  journal.record({ kind: 'spend', ...(step === undefined ? { name } : { step }), ...spent })
+}
+
+/** @throws {TypeError | RangeError} naming the amount. */
+function toSpent(given: SpentAmounts): Spent | undefined {
+  requireObject('spent', given, '{ inputTokens: 120, cost: 0.02 }')
+  const { model, ...amounts } = given
+  if (model !== undefined) requireModel(model)
+  const units = Object.entries(amounts).flatMap(([unit, amount]) =>
+    amount === undefined ? [] : [[unit, requireAmount(unit, amount)] as const],
+  )
+  return units.length === 0
+    ? undefined
+    : { units: Object.fromEntries(units), ...(model !== undefined && { model }) }
+}
+
+function requireAmount(unit: string, amount: unknown): number {
+  if (!UNIT.test(unit))
+    throw new RangeError(
+      `The name of a unit must begin with a letter and have at most 64 letters, digits, "_", "-" and ".", got ${describe(unit)}`,
+    )
+  if (typeof amount !== 'number') throw new TypeError(`"${unit}" must be a number, got ${describe(amount)}`)
+  if (amount >= 0 && amount < Infinity) return amount
+  throw new RangeError(`"${unit}" must be a number of 0 or more, got ${amount}`)
+}
+
+function requireModel(model: unknown): void {
+  if (typeof model !== 'string') throw new TypeError(`"model" must be a string, got ${describe(model)}`)
+  if (model === '' || model === '__proto__' || model.length > MAX_MODEL)
+    throw new RangeError(`"model" must be a name of 1 to ${MAX_MODEL} characters, got ${describe(model)}`)
+}
