@@ -218,12 +218,12 @@ export class TaskRecord<S extends string> {
     const { bytes, cost } = size
     const usage = usageAfter(this.usage, this.#task, event, bytes)
     const { inTask, inLog } = costsOf(this.#task, event, cost)
-    if (event.type === 'status' && event.metadata !== undefined) this.log.keepCreated(this.#task)
+    const log = (this.#log ??= new TaskLog(0))
+    if (event.type === 'status' && event.metadata !== undefined) log.keepCreated(this.#task)
     apply(this.#task, event)
     this.usage = usage
     this.#ownCost += inTask
-    this.#log ??= new TaskLog(0)
-    this.#log.push(event, bytes + EVENT_COST, inLog + EVENT_COST, logSize)
+    log.push(event, bytes + EVENT_COST, inLog + EVENT_COST, logSize)
     if (!keepsJournal || event.type !== 'journal') return
     // Of a turn without end, the last round is kept.
     const isFresh = event.entry.kind === 'turn' && event.entry.continued !== undefined
