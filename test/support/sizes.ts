@@ -14,7 +14,7 @@ interface Size {
 }
 
 export const SIZES = {
-  core: { code: `export { TaskManager } from 'a2a-tasks'`, kB: 20 },
+  core: { code: `export { TaskManager } from 'a2a-tasks'`, kB: 22 },
   client: { code: `export { A2AClient } from 'a2a-tasks/client'`, kB: 35 },
   server: { code: `export { createRequestHandler } from 'a2a-tasks/server'`, kB: 114 },
 } satisfies Record<string, Size>
