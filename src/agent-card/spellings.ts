@@ -50,7 +50,7 @@ export const CARD: Spelling = {
 /** A card that need not say where the agent is. */
 export const LOCAL_CARD: Spelling = { ...CARD, defaults: { ...CARD.defaults, supportedInterfaces: [] } }
 
-/** What older cards say in other places, in those of 1.0. */
+/** Moves what older cards say in other fields to the fields of 1.0. */
 function rewriteCard(card: Unread): Unread {
   const { url, supportedInterfaces = [], securitySchemes, authentication, provider } = card
   // A card of 1.0 may have a `url`, too, for readers of 0.3.
@@ -77,7 +77,7 @@ function capabilitiesOf({ capabilities = {}, supportsAuthenticatedExtendedCard }
   return { extendedAgentCard: supportsAuthenticatedExtendedCard, ...capabilities }
 }
 
-/** An interface that does not say which version it speaks speaks that of the card. */
+/** An interface without a `protocolVersion` has that of the card. */
 function versionedInterfaces({ supportedInterfaces, protocolVersion }: Unread): unknown {
   if (!Array.isArray(supportedInterfaces)) return supportedInterfaces
   const version = isEmpty(protocolVersion) ? '1.0' : protocolVersion

@@ -439,7 +439,10 @@ export function sizeOf(value: unknown): Size {
   return { bytes, cost: costs }
 }
 
-/** The cost of the values that {@link jsonSize} has measured: one walk measures both. */
+/**
+ * The cost of what {@link jsonSize} has measured. {@link sizeOf} sets it to 0 before the walk, and reads it after. An object that
+ * the walk hands on would take 4 % longer for small values.
+ */
 let costs = 0
 
 /** As {@link sizeOf}, the bytes alone. */

@@ -208,7 +208,8 @@ function withAnswers<S extends string>(past: Past<S>, answers: Named, rules: For
   let events = [...past.events]
   for (const [name, value] of Object.entries(answers)) {
     const found = requireAnswer(past.entries, name)
-    const { contextId, taskId } = { contextId: '', taskId: found.taskId, ...contextOf(past.events[0]) }
+    const { taskId } = found
+    const { contextId = '' } = contextOf(past.events[0])
     const input = { ...readContent(value, `answers.${name}`), role: 'user', contextId, taskId } as const
     const { message } = toMessage({ ...input, messageId: undefined }, {}, rules)
     const entry = { kind: 'answer', name, messageId: message.messageId } as const

@@ -102,7 +102,7 @@ export function unreadMessages(
   isSteered: (message: Message) => boolean,
 ): readonly Message[] {
   const begun = placeOf(messages, origin)
-  // As above.
+  // Snapshots are frozen. Runs expose messages as read-only, so nothing writes to them.
   const unread = messages
     .slice(begun)
     .filter(
@@ -130,7 +130,11 @@ export function hasOpenWait(journal: readonly JournalRecorded[]): boolean {
   return open.size > 0
 }
 
-/** The artifacts that show what the next attempt writes again, by id: what they hold without it. */
+/**
+ * The next attempt writes again what the last one wrote after the end of the journal.
+ *
+ * @returns The artifacts with such writes, by id: what each held before them.
+ */
 async function artifactsAt(
   tasks: ServedTasks,
   task: TaskSnapshot,

@@ -375,7 +375,7 @@ export class RunController<P extends Principal> implements Run<P> {
     })
   }
 
-  /** After the run, only its signal learns of the end of the task. */
+  /** Why the run was aborted. Once the executor has returned, an abort reaches the signal and nothing else. */
   get #abortReason(): Error | undefined {
     return this.#ended ?? (this.#controller?.signal.reason as Error | undefined)
   }
