@@ -12,7 +12,7 @@ export const MUTATIONS: readonly Mutation[] = [
       },
       {
         file: 'server/journal/writes/turn-ids.ts',
-        text: 'if (this.#host.isFree(id)) return id',
+        text: 'if (this.#isFree(id)) return id',
         by: 'return id',
       },
     ],

@@ -1,5 +1,5 @@
 /**
- * What code passes to the methods of a run that the journal keeps, and what it gets.
+ * Arguments and results of the methods of a run that the journal replays.
  *
  * @module
  */
