@@ -121,9 +121,6 @@ const NO_OPTIONS: AppendArtifactOptions = Object.freeze({})
 
 const CREATE_KEYS = ['skill', 'input', 'metadata', 'contextId', 'referenceTaskIds', 'owner', 'id']
 const UPDATE_KEYS = ['state', 'output', 'artifacts', 'message', 'metadata', 'expectedGeneration']
-
-/** The method of changes that the library itself makes. */
-const OWN = 'recordJournal'
 const CANCEL_KEYS = ['message', 'expectedGeneration']
 const APPEND_KEYS = ['append', 'lastChunk', 'step', 'restored', 'expectedGeneration']
 const MESSAGE_KEYS = ['expectedGeneration']
@@ -172,7 +169,7 @@ export function toUpdate<S extends string>(
     output: output === undefined ? undefined : readOutput(output, limits),
     artifacts: readArtifacts(artifacts, limits),
     message: readStatusMessage(message, rules),
-    ...(metadata !== undefined && { metadata: readMetadata(metadata, limits, method) }),
+    ...(metadata !== undefined && { metadata: readMetadata(metadata, limits) }),
     expectedGeneration: readExpectedGeneration(given),
   }
 }
@@ -235,7 +232,7 @@ export function toJournal<S extends string>(
     type: 'journal',
     entries: entries.map((entry) => copyJson(entry)),
     message: message && toMessage(message, {}, rules),
-    update: update && toUpdate(update, rules, OWN),
+    update: update && toUpdate(update, rules),
   }
 }
 
@@ -275,9 +272,9 @@ function readOutput(value: unknown, limits: Limits): JsonValue {
   return output
 }
 
-function readMetadata(value: object, limits: Limits, method: string): JsonObject {
+function readMetadata(value: object, limits: Limits): JsonObject {
   const metadata = new JsonReader(limits.input, limits.maxDepth).readObject(value, 'metadata')
-  if (method !== OWN) refuseOwnKeys(metadata)
+  refuseOwnKeys(metadata)
   return metadata
 }
 
