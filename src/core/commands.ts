@@ -137,9 +137,6 @@ const NO_OPTIONS: AppendArtifactOptions = Object.freeze({})
 
 const CREATE_KEYS = ['skill', 'input', 'metadata', 'contextId', 'referenceTaskIds', 'owner', 'id']
 const UPDATE_KEYS = ['state', 'output', 'artifacts', 'message', 'metadata', 'expectedGeneration']
-
-/** The method of changes that the library itself makes. */
-const OWN = 'recordJournal'
 const CANCEL_KEYS = ['message', 'expectedGeneration']
 const APPEND_KEYS = ['append', 'lastChunk', 'step', 'restored', 'expectedGeneration']
 const MESSAGE_KEYS = ['expectedGeneration']
@@ -194,7 +191,7 @@ export function toUpdate<S extends string>(
     artifacts: changes,
     message: readStatusMessage(message, ofMessage, rules),
     messageSize: ofMessage?.size ?? NO_SIZE,
-    ...(metadata !== undefined && { metadata: readMetadata(metadata, limits, method) }),
+    ...(metadata !== undefined && { metadata: readMetadata(metadata, limits) }),
     expectedGeneration: readExpectedGeneration(given),
   }
 }
@@ -261,7 +258,7 @@ export function toJournal<S extends string>(
     type: 'journal',
     entries: entries.map((entry) => copyJson(entry)),
     message: message && toMessage(message, {}, rules),
-    update: update && toUpdate(update, rules, OWN),
+    update: update && toUpdate(update, rules),
   }
 }
 
@@ -303,9 +300,9 @@ function readChecked(value: unknown, root: string, reader: JsonReader): JsonValu
   return read
 }
 
-function readMetadata(value: object, limits: Limits, method: string): JsonObject {
+function readMetadata(value: object, limits: Limits): JsonObject {
   const metadata = new JsonReader(limits.input, limits.maxDepth).readObject(value, 'metadata')
-  if (method !== OWN) refuseOwnKeys(metadata)
+  refuseOwnKeys(metadata)
   return metadata
 }
 

@@ -65,7 +65,7 @@ export function changeAfter(task: { readonly metadata: object }, spent: readonly
   const isFinite = Object.values(total).every(Number.isFinite)
   if (!isFinite) throw exceeded('Amounts of the spending', Number.MAX_VALUE, Infinity)
   // Amounts are JSON.
-  return { [SPENDING]: { total, ...(Object.keys(models).length > 0 && { models }) } as JsonObject }
+  return { [SPENDING]: { total, ...(Object.keys(models).length > 0 && { models }) } }
 }
 
 function plus({ total, models }: Spending, { units, model }: Spent): Spending {

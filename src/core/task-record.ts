@@ -6,7 +6,7 @@
 import type { JournalEntry, JournalRecorded, NewLog, TaskEvent } from './events.js'
 import { compactLog, eventsOf, historyOf, type CompactLog } from './compact-log.js'
 import { apply, copyTask, copyWith, create, findArtifact, thawTask } from './evolve.js'
-import { isSpentInStep } from './history/named-entry.js'
+import { isPassed } from './history/named-entry.js'
 import type { Artifact, DeepReadonly, TaskSnapshot, Task } from './task.js'
 import type { EndReason, RemovalCode } from './errors.js'
 import { freezeDeep, type Size } from './json.js'
@@ -265,7 +265,7 @@ export class TaskRecord<S extends string> {
     else if (entry.kind === 'attempt') {
       for (const step of failed) if (step !== entry.step) this.#leave(step)
       failed.clear()
-    } else if (entry.kind !== 'signal' && entry.kind !== 'read' && !isSpentInStep(entry)) {
+    } else if (isPassed(entry)) {
       this.#leave(NO_STEP)
       if (entry.kind === 'step') this.#leave(entry.name)
     }

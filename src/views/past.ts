@@ -28,8 +28,7 @@ export function readPast<S extends string>(
   generation: number,
   lifecycle: Lifecycle<S>,
 ): Past<S> {
-  const [before, after] = [log[generation - 1], log[generation]]
-  const isOne = isAskedBy(before, after, lifecycle) || isSpentBy(before, after)
+  const isOne = isOneChange(log[generation - 1], log[generation], lifecycle)
   const length = isOne ? generation + 1 : generation
   const events = log
     .slice(0, length)
@@ -57,25 +56,20 @@ export function readPast<S extends string>(
     if (dropped.has(event)) return false
     if (event.generation <= last) return true
     const before = events[index - 1]
-    return before?.generation === last && (isAskedBy(before, event, lifecycle) || isSpentBy(before, event))
+    return before?.generation === last && isOneChange(before, event, lifecycle)
   }
   return { events: events.filter(isKept), turn, entries }
 }
 
-/** A question, and the state in which the task waits for its answer, are one change. */
-function isAskedBy<S extends string>(
-  question: TaskEvent<S> | undefined,
+/** A question and the state in which the task waits for its answer are one change; so are what was spent and its sum. */
+function isOneChange<S extends string>(
+  entry: TaskEvent<S> | undefined,
   event: TaskEvent<S> | undefined,
   lifecycle: Lifecycle<S>,
 ): boolean {
-  const isQuestion = question?.type === 'journal' && question.entry.kind === 'question'
-  return isQuestion && event?.type === 'status' && isInterrupted(event.to, lifecycle)
-}
-
-/** What was spent, and the metadata that show it, are one change. */
-function isSpentBy(spent: TaskEvent<string> | undefined, event: TaskEvent<string> | undefined): boolean {
-  const isSpent = spent?.type === 'journal' && spent.entry.kind === 'spend'
-  return isSpent && event?.type === 'status' && event.metadata !== undefined
+  if (entry?.type !== 'journal' || event?.type !== 'status') return false
+  if (entry.entry.kind === 'spend') return event.metadata !== undefined
+  return entry.entry.kind === 'question' && isInterrupted(event.to, lifecycle)
 }
 
 function turnOf(entry: JournalEntry | undefined): TurnEntry | undefined {

@@ -102,7 +102,7 @@ export class ArtifactLedger {
     const last = tracked.written.at(-1)
     const isLog = this.#over !== undefined
     const mayJoin = !isLog || (append && step !== undefined)
-    if (last !== undefined && last.step === step && last.by === by && !last.isUndone && mayJoin) {
+    if (mayJoin && continuesFor(last, step, by)) {
       join(last, { artifact, append })
     } else {
       const holder = { artifacts: [ownArtifact(artifact)] }
@@ -216,6 +216,15 @@ export class ArtifactLedger {
   #forgetIfSettled(artifactId: string, { open, isStale }: Tracked): void {
     if (this.#over === undefined && !isStale && open === 0) this.#tracked.delete(artifactId)
   }
+}
+
+/** Whether the next write of the step is one with the write before it. */
+function continuesFor(
+  last: Written | undefined,
+  step: string | undefined,
+  by: string | undefined,
+): last is Written {
+  return last !== undefined && last.step === step && last.by === by && !last.isUndone
 }
 
 function trackedFrom(base: Content): Tracked {

@@ -17,3 +17,8 @@ export function isNamed(entry: JournalEntry): entry is NamedEntry {
 export function isSpentInStep(entry: JournalEntry): entry is JournalEntry & SpentInStep {
   return entry.kind === 'spend' && 'step' in entry
 }
+
+/** Whether code that has come to the entry has passed all that came before it. */
+export function isPassed(entry: JournalEntry): boolean {
+  return entry.kind !== 'signal' && entry.kind !== 'read' && !isSpentInStep(entry)
+}

@@ -85,10 +85,7 @@ export class Journal {
       this.#recorded.push({ event, entry })
     }
     this.#left = this.#recorded.length
-    this.#size = new JournalSize(
-      port.settings.limits,
-      (journal ?? []).map(({ entry }) => entry).filter(isCounted),
-    )
+    this.#size = new JournalSize(port.settings.limits, journal.map(({ entry }) => entry).filter(isCounted))
     const firstParallel = this.#recorded.findIndex((each) => each?.entry.isParallel === true)
     this.#firstParallel = firstParallel === -1 ? Infinity : firstParallel
   }
