@@ -167,7 +167,8 @@ export interface TurnEntry {
  * - `delegate`: the code is about to send a message to another agent, whose run has this handle.
  * - `handle`: the other agent has answered, with its task.
  * - `delegated`: the other agent's task has ended, or waits.
- * - `value`: the code received a time, a random number or an id.
+ * - `value`: the code received a time, a random number or an id; or, with the name of a question that has a schema, what its
+ *   answer was found to be.
  * - `change`: the code takes the new way at a change of its version.
  * - `read`: the code read the conversation, which had this many messages.
  * - `attempt`: `execute` threw, and is called again. `step`: the failed step whose error it threw.
@@ -204,7 +205,7 @@ export type JournalEntry = Recorded &
       })
     | (Asked & { readonly kind: 'handle'; readonly handle: ReadonlyJson })
     | (Asked & { readonly kind: 'delegated'; readonly result: ReadonlyJson })
-    | (Asked & { readonly kind: 'value'; readonly value: string | number })
+    | (Asked & { readonly kind: 'value'; readonly value: ReadonlyJson })
     | (Asked & { readonly kind: 'change' })
     | { readonly kind: 'read'; readonly count: number }
     | AttemptEntry

@@ -41,12 +41,20 @@ export type {
   DelegationAgent,
   DelegationResult,
 } from './journal/delegation-types.js'
+export type {
+  AnswerSchema,
+  AnswersTo,
+  ApproveOptions,
+  AskedQuestion,
+  AskOptions,
+  InputOptions,
+} from './run/ask-types.js'
 export type { SignalOptions, SleepOptions } from './journal/waits.js'
 export type { BackoffOptions, RetryOptions } from './retry.js'
 export type { StepContext, StepOptions, StepOutput, TransactionWork } from './journal/steps.js'
 export type { Principal } from './caller.js'
 export type { AnyTasks } from './tasks.js'
-export type { InputOf, StandardIssue, StandardResult, StandardSchema } from './standard-schema.js'
+export type { InputOf, OutputOf, StandardIssue, StandardResult, StandardSchema } from './standard-schema.js'
 export { SSEStream } from './streams/sse-stream.js'
 export type { NodeResponse, SSEStreamOptions } from './streams/sse-stream.js'
 export { textOf } from '../wire/text.js'

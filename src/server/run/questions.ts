@@ -5,16 +5,14 @@
  */
 import type { JournalEntry } from '../../core/events.js'
 import type { TaskState } from '../../core/lifecycle.js'
-import type { Message } from '../../core/task.js'
+import type { DeepReadonly, Message } from '../../core/task.js'
 import type { QueuedMessage } from './message-queue.js'
 import type { RunContext } from './run-context.js'
 import type { RunTask } from './task/run-task.js'
 import type { ReadonlyMessage, Say } from './run.js'
 import type { Principal } from '../caller.js'
 import type { Journal } from '../journal/journal.js'
-import { Answers, Question } from './question.js'
-
-export type AskingState = 'input-required' | 'auth-required'
+import { Answers, Question, type AskingState, type CheckAnswer } from './question.js'
 
 /** What a question says. */
 interface Prompt {
@@ -92,14 +90,32 @@ export class Questions<P extends Principal> {
 
   /** @throws {TypeError} when a question is open already. */
   ask(state: AskingState, prompt: Say): Promise<ReadonlyMessage> {
+    return this.pose(state, prompt).answer
+  }
+
+  /**
+   * As {@link ask}.
+   *
+   * @param check - Called with each message that comes while this process has the question open.
+   */
+  pose(
+    state: AskingState,
+    prompt: Say,
+    check?: CheckAnswer,
+  ): { readonly name: string; readonly answer: Promise<ReadonlyMessage> } {
     if (this.isOpen || this.#replayed !== undefined)
       throw new TypeError('The run already waits for an answer: await it before you ask again')
     const { journal } = this.#run
     const { id } = this.#run.task()
-    const question = new Question<P>(id, journal.nameOf('question', state))
+    const question = new Question<P>(id, journal.nameOf('question', state), check)
     if (journal.isReplaying) void this.#replay(question, state, prompt)
     else this.#askNow(question, state, prompt)
-    return question.answer
+    return question
+  }
+
+  /** @throws What the open question throws of the message, which is not in the conversation yet. */
+  check(message: DeepReadonly<Message>): void {
+    this.#open?.check?.(message)
   }
 
   /**
@@ -136,6 +152,21 @@ export class Questions<P extends Principal> {
     this.#replayed = undefined
     this.#close()
     question?.drop(reason)
+  }
+
+  /**
+   * Rejects the open question, and moves the task on in one change with the entries. In a replay an earlier attempt has done so.
+   *
+   * @returns `false`, with nothing changed, when no question is open, or its answer has arrived.
+   */
+  withdraw(reason: Error, entries: () => readonly JournalEntry[] = () => []): boolean {
+    const { context, journal, move, onWaiting, task } = this.#run
+    const isAnswered = this.#replayed === undefined || context.queues.has(task().id)
+    if (this.#open === undefined && isAnswered) return false
+    if (!journal.isRepeating) move('working', entries())
+    this.drop(reason)
+    onWaiting()
+    return true
   }
 
   /** Forgets the open question. Its promise stays pending. */

@@ -10,13 +10,14 @@ import type { TaskState } from '../../core/lifecycle.js'
 import type { ArtifactInput, MessageInput, TaskUpdate } from '../../core/params.js'
 import type { TaskKey, TaskSnapshot } from '../../core/task.js'
 import type { Follower } from '../../remote/follower.js'
-import type { AskingState } from './questions.js'
+import type { AskingState } from './question.js'
 import { Turn } from './turn.js'
 import { TurnRun } from './turn-methods.js'
 import { Deferred, type FirstResponse } from './first-response.js'
 import { toArtifact, toMessage, toProgress, toPrompt, toReply } from './agent-message.js'
 import type { Result } from './output.js'
-import { refuseComplete } from '../standard-schema.js'
+import { refuseComplete, type StandardSchema } from '../standard-schema.js'
+import type { InputOptions } from './ask-types.js'
 import type { ArtifactOptions, ContinuedInput, ConversationOptions, ConversationPage } from './run.js'
 import type { Progress, ReadonlyMessage, Run, Say } from './run.js'
 import type { RunContext } from './run-context.js'
@@ -135,7 +136,12 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
   readonly conversation = (options?: ConversationOptions): Promise<ConversationPage> =>
     this.#context.conversation(this, options)
 
-  readonly requireInput: Run<P>['requireInput'] = (...said) => this.#ask('input-required', said)
+  readonly requireInput: Run<P>['requireInput'] = <S extends StandardSchema>(
+    prompt: Say,
+    options?: InputOptions<S>,
+  ) =>
+    options === undefined ? this.#ask('input-required', [prompt]) : this.turn.requireTyped(prompt, options)
+
   readonly requireAuth: Run<P>['requireAuth'] = (...said) => this.#ask('auth-required', said)
 
   readonly continueAs = (input: ContinuedInput): Promise<never> => {

@@ -11,6 +11,14 @@ import { RunInput } from './run-input.js'
 export abstract class TurnRun<P extends Principal> extends RunInput<P> implements TurnMethods<P> {
   abstract readonly turn: TurnMethods<P>
 
+  get ask(): Run<P>['ask'] {
+    return this.turn.ask
+  }
+
+  get approve(): Run<P>['approve'] {
+    return this.turn.approve
+  }
+
   get step(): Run<P>['step'] {
     return this.turn.step
   }

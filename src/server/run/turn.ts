@@ -12,7 +12,9 @@ import type { ReadonlyJson } from '../../core/json-types.js'
 import { originOf, type QueuedMessage } from './message-queue.js'
 import { toContinued } from './agent-message.js'
 import type { RunContext } from './run-context.js'
-import type { ContinuedInput, Run, TurnMethods } from './run.js'
+import type { ApproveOptions, InputOptions } from './ask-types.js'
+import type { ContinuedInput, ReadonlyMessage, Run, Say, TurnMethods } from './run.js'
+import type { OutputOf, StandardSchema } from '../standard-schema.js'
 import type { Principal } from '../caller.js'
 import { fittingId } from '../idempotency.js'
 import { isInterrupted } from '../../core/lifecycle.js'
@@ -27,6 +29,7 @@ import { stepKey } from '../journal/names.js'
 import { OpenDelegations } from '../journal/open-delegations.js'
 import type { OpenTurn } from '../journal/open-turn.js'
 import { Questions, type TurnHost } from './questions.js'
+import { approve, ask, requireTyped, type AskHost } from './typed-questions.js'
 import { causeOf, type FailedStep } from '../journal/step-errors.js'
 import { StepWrites } from '../journal/writes/step-writes.js'
 import { runStep, type StepHost } from '../journal/steps.js'
@@ -272,6 +275,17 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     return beginAgain(entry, this.#host.task().show(undefined))
   }
 
+  requireTyped<S extends StandardSchema>(message: Say, options: InputOptions<S>): Promise<OutputOf<S>> {
+    return requireTyped(this.#askHost(), message, options)
+  }
+
+  readonly ask: Run<P>['ask'] = (questions, options = {}) => ask(this.#askHost(), questions, options)
+
+  readonly approve: Run<P>['approve'] = <const O extends readonly string[]>(
+    name: string,
+    options: ApproveOptions<O>,
+  ) => approve(this.#askHost(), name, options)
+
   readonly sleep: Run<P>['sleep'] = (name, options) => this.#made.waits.sleep(name, options)
 
   readonly waitFor: Run<P>['waitFor'] = (name, options = {}) => this.#made.waits.waitFor(name, options)
@@ -422,6 +436,28 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
       observe: (name, isReplayed) => onStep?.({ taskId: task().id, name, isReplayed }),
       transact: transact && ((entry, work) => transact(task().id, entry, work)),
     }
+  }
+
+  #askHost(): AskHost {
+    const { settings } = this.#context
+    const { taskId, signal, requireRunning, task } = this.#host
+    const { journal, waits, questions } = this.#made
+    requireRunning()
+    // Creates the task first where there is none: ids have the place of the turn in it.
+    const { id } = task()
+    return {
+      ...{ journal, taskId, signal, limits: settings.limits },
+      limit: (name, ms, expire) => waits.limit(name, ms, expire),
+      pose: (state, prompt, check) => questions.pose(state, prompt, check),
+      withdraw: (reason, entries) => questions.withdraw(reason, entries),
+      drop: (reason) => questions.drop(reason),
+      idOf: (label) => this.#keyOf(id, label).slice(encodeURIComponent(id).length + 1),
+    }
+  }
+
+  /** @throws What an open question throws of a message that its task does not have yet. */
+  checkAnswer(message: ReadonlyMessage): void {
+    this.#parts?.questions.check(message)
   }
 
   #keyOf(taskId: string, label: string): string {
