@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { requireObject } from '../runtime/options.js'
+import { requireBoolean, requireObject } from '../runtime/options.js'
 import { A2AError, invalidParams } from '../core/errors.js'
 import type { Message } from '../core/task.js'
 import { AgentCard } from '../agent-card/agent-card.js'
@@ -21,7 +21,7 @@ import { compact } from '../runtime/compact.js'
 import { loadCard } from './cards/cards.js'
 import { Connection, pagesFrom } from './connection/connection.js'
 import type { ClientFactory } from './delegation/delegation.js'
-import { withoutPlainHttp } from './connection/interfaces.js'
+import { atOriginOf, withoutPlainHttp } from './connection/interfaces.js'
 import type { KeptTasks } from './delegation/kept-tasks.js'
 import type { ClientTasks } from './delegation/positions.js'
 import {
@@ -96,7 +96,8 @@ export class A2AClient {
    * `.json`). In a browser it may be relative to the page: `/agent`. Without a card below the base URL, that of its origin is
    * used (A2A 1.0 §8.2).
    *
-   * With `auth` or `headers`, a card fetched by https is only used with its https interfaces.
+   * With `auth` or `headers`, a card fetched by https is only used with its https interfaces. With `sameOrigin`, the agent is
+   * called at the origin of its card.
    *
    * @throws {A2AError} `EXTERNAL_SERVICE_ERROR` if there is no card; `INVALID_PARAMS` with the path of its invalid field,
    *   or `url`; `VERSION_NOT_SUPPORTED` if the client supports none of its interfaces; `REQUEST_TIMED_OUT`;
@@ -104,9 +105,11 @@ export class A2AClient {
    */
   static async connect(at: string | URL, options: ConnectOptions = {}): Promise<A2AClient> {
     requireObject(undefined, options, 'A2AClient.connect')
-    const { cardCache, signal, ...others } = options
-    const settings = toSettings(others, 'A2AClient.connect', ['cardCache', 'signal'])
-    const { card, cardUrl } = await loadCard(settings, at, { cardCache, signal })
+    const { cardCache, sameOrigin = false, signal, ...others } = options
+    const settings = toSettings(others, 'A2AClient.connect', ['cardCache', 'sameOrigin', 'signal'])
+    requireBoolean('sameOrigin', sameOrigin)
+    const { card: served, cardUrl } = await loadCard(settings, at, { cardCache, signal })
+    const card = sameOrigin ? atOriginOf(cardUrl, served) : served
     const isOpen = others.auth === undefined && others.headers === undefined
     const client = factory.of({ ...others, card: isOpen ? card : withoutPlainHttp(card, cardUrl) })
     client.#agent.cardUrl = cardUrl

@@ -94,6 +94,12 @@ export interface ClientOptions {
 export interface ConnectOptions extends ClientOptions {
   /** Cache of cards. Default is none: each call fetches the card. */
   readonly cardCache?: AgentCardCache | undefined
+  /**
+   * Whether the agent is called at the origin where its card was fetched, at the paths of its card, whatever host the card
+   * names. For agents behind a proxy, such as that of a development server, and for credentials that must not leave the
+   * origin. Default is false.
+   */
+  readonly sameOrigin?: boolean | undefined
   /** Aborts the fetch of the card. It has no effect on the client afterwards. */
   readonly signal?: AbortSignal | undefined
 }

@@ -40,7 +40,13 @@ export type {
   DelegateOptions,
   DelegationAgent,
   DelegationResult,
-} from './journal/delegation-types.js'
+  SignalOptions,
+  SleepOptions,
+  StepContext,
+  StepOptions,
+  StepOutput,
+  TransactionWork,
+} from './journal/call-types.js'
 export type {
   AnswerSchema,
   AnswersTo,
@@ -49,9 +55,7 @@ export type {
   AskOptions,
   InputOptions,
 } from './run/ask-types.js'
-export type { SignalOptions, SleepOptions } from './journal/waits.js'
 export type { BackoffOptions, RetryOptions } from './retry.js'
-export type { StepContext, StepOptions, StepOutput, TransactionWork } from './journal/steps.js'
 export type { Principal } from './caller.js'
 export type { AnyTasks } from './tasks.js'
 export type { InputOf, OutputOf, StandardIssue, StandardResult, StandardSchema } from './standard-schema.js'

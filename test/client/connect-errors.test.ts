@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { A2AClient } from '../../src/client/a2a-client.js'
+import type { ConnectOptions } from '../../src/client/options.js'
 import { fetchAgentCard } from '../../src/client/cards/cards.js'
 import { createRequestHandler } from '../../src/server/request-handler.js'
 import { failureOf, fakeFetch, type Answerer } from '../http/support/http.js'
@@ -117,6 +118,39 @@ describe('a card that names another origin', () => {
       message: expect.not.stringContaining('card') as string,
       data: { status: 500 },
     })
+  })
+})
+
+describe('sameOrigin', () => {
+  const at = 'https://page.test/agent/'
+  const connectTo = async (url: string, options: ConnectOptions = {}): Promise<A2AClient> => {
+    const card = {
+      name: 'Echo',
+      supportedInterfaces: [{ url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
+    }
+    const fetch = (): Promise<Response> => Promise.resolve(Response.json(card))
+    return await A2AClient.connect(at, { fetch, sameOrigin: true, ...options })
+  }
+
+  test.each([
+    ['http://localhost:3100/agent?tenant=a', 'https://page.test/agent?tenant=a'],
+    // A path that would be another host, resolved against a URL.
+    ['https://sly.test//other.test/agent', 'https://page.test//other.test/agent'],
+    ['https://user:secret@sly.test:8443/agent#part', 'https://page.test/agent'],
+    ['/relative', 'https://page.test/relative'],
+  ])('calls %s at %s', async (url, called) => {
+    const agent = await connectTo(url)
+    expect(agent.interface.url).toBe(called)
+  })
+
+  test('keeps credentials at the origin', async () => {
+    const agent = await connectTo('http://localhost:3100/agent', { headers: { authorization: 'Bearer x' } })
+    expect(agent.interface.url).toBe('https://page.test/agent')
+  })
+
+  test('is not the default', async () => {
+    const agent = await connectTo('https://sly.test/agent', { sameOrigin: undefined })
+    expect(agent.interface.url).toBe('https://sly.test/agent')
   })
 })
 

@@ -136,7 +136,11 @@ function resultOf({ state, artifacts, messages }: Task): unknown {
     const words = textOf(artifact).split(' ').sort()
     return [artifactId, artifactId === 'a' ? words : parts.map(({ text }) => text)]
   })
-  return { state, messages, artifacts: Object.fromEntries(chunks) as unknown }
+  // When a question expires depends on when it was asked.
+  const said: unknown = JSON.parse(
+    JSON.stringify(messages, (key, value: unknown) => (key === 'expiresAt' ? '' : value)),
+  )
+  return { state, messages: said, artifacts: Object.fromEntries(chunks) as unknown }
 }
 
 /** `npm run test:all` tries more. */

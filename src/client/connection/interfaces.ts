@@ -8,6 +8,7 @@ import type { AgentCard, AgentInterface } from '../../schemas/agent-card.js'
 import { v0_3Client } from '../../wire/client/v0-3.js'
 import { v1Client } from '../../wire/client/v1.js'
 import type { ClientDialect } from '../../wire/client/dialect.js'
+import { parseUrl } from '../../runtime/url.js'
 
 /** An interface that the client supports, with its dialect. */
 export interface SelectedInterface {
@@ -51,6 +52,21 @@ export function selectInterfaces(
     `${name} offers ${offered || 'no interface'}; this client speaks ${bindings.join(' and ')} of A2A ${versions.join(' and ')}`,
     { version: offered, supported: versions },
   )
+}
+
+/** Moves the interfaces of a card to the origin of `cardUrl`. Each keeps its path and its query. */
+export function atOriginOf(cardUrl: string, card: AgentCard): AgentCard {
+  const supportedInterfaces = card.supportedInterfaces.map((agentInterface) => {
+    const moved = new URL(cardUrl)
+    // A URL that does not parse has no path of its own.
+    const { pathname, search } = parseUrl(agentInterface.url, moved) ?? moved
+    // Set one by one: resolved against a URL, a path such as `//other.example/` would be another host.
+    moved.pathname = pathname
+    moved.search = search
+    moved.hash = ''
+    return { ...agentInterface, url: moved.href }
+  })
+  return { ...card, supportedInterfaces }
 }
 
 /**

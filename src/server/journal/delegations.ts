@@ -6,10 +6,10 @@
 import { isTaskEnd } from '../../core/errors.js'
 import { copyJson } from '../../core/json.js'
 import { isTerminal } from '../../core/lifecycle.js'
-import type { DeepReadonly, Part, TaskSnapshot } from '../../core/task.js'
+import type { DeepReadonly, Part } from '../../core/task.js'
 import { observed, onAbort } from '../../runtime/abort.js'
 import { readOptions, requireBoolean, requireFunctions, requireMethods } from '../../runtime/options.js'
-import { agentIdOf, withLineage, type Lineage, type LineageSource } from '../../core/lineage/mark.js'
+import { agentIdOf, withLineage, type Lineage } from '../../core/lineage/mark.js'
 import { Follower, isOver, type FollowerOutcome, type Leg } from '../../remote/follower.js'
 import type { RunHandle, Runner } from '../../remote/runner.js'
 import type { NamedEntry } from '../../core/history/named-entry.js'
@@ -20,49 +20,49 @@ import type {
   DelegateOptions,
   DelegationAgent,
   DelegationResult,
-} from './delegation-types.js'
+} from './call-types.js'
 import { requireName } from './names.js'
-import type { OpenDelegation, OpenDelegations } from './open-delegations.js'
+import { OpenDelegations, type OpenDelegation } from './open-delegations.js'
+import type { TurnPort } from './turn-port.js'
+import type { TurnIds } from './writes/turn-ids.js'
 
-interface Asked {
-  readonly parts: readonly DeepReadonly<Part>[]
-}
-
-/** What delegations use of their run. */
-export interface DelegationHost {
+/** The delegations of one turn. */
+export class Delegations {
+  readonly port: TurnPort
   readonly journal: Journal
-  readonly lineageTo: LineageSource['lineageTo']
-  readonly limits: { readonly maxStepBytes: number; readonly maxDepth: number }
-  /** Also once this process has let go of the task. */
-  readonly taskId: () => string
-  /** The id of the message of a delegation. */
-  readonly messageId: (label: string) => string
-  readonly work: () => void
-  /** Marks the task while it waits for other agents. */
-  readonly marks: OpenDelegations
+  readonly ids: TurnIds
   /** The agents' tasks that are followed now. */
-  readonly followers: Set<Follower>
-  readonly peek: (id: string) => TaskSnapshot | null
-  readonly signal: () => AbortSignal
-  /** Resolves when everything so far is stored. */
-  readonly stored: () => Promise<void> | undefined
-  readonly ask: (prompt: string) => Promise<Asked>
+  readonly followers = new Set<Follower>()
+  /** Mark the task while it waits for other agents. */
+  readonly marks: OpenDelegations
+
+  constructor(port: TurnPort, journal: Journal, ids: TurnIds) {
+    this.port = port
+    this.journal = journal
+    this.ids = ids
+    this.marks = new OpenDelegations(port)
+  }
+
+  /** See `Run.delegate`. */
+  delegate(
+    name: string,
+    agent: DelegationAgent,
+    message: DelegatedMessage,
+    options: DelegateOptions = {},
+  ): Promise<DelegationResult> {
+    return observed(follow(this, name, agent, message, options))
+  }
 }
 
-/** See `Run.delegate`. */
-export function delegate(
-  host: DelegationHost,
+/** Sends the message, and answers the agent's questions, until the agent's task ends or no answer comes. */
+async function follow(
+  turn: Delegations,
   name: string,
   agent: DelegationAgent,
   message: DelegatedMessage,
   options: DelegateOptions,
 ): Promise<DelegationResult> {
-  return observed(follow(host, name, agent, message, options))
-}
-
-async function follow(
-  ...[host, name, agent, message, options]: Parameters<typeof delegate>
-): Promise<DelegationResult> {
+  const { port } = turn
   requireName('delegation', name)
   requireMethods('agent', agent, ['run'])
   const { onInputRequired, mayRepeat = false } = readOptions(
@@ -72,25 +72,25 @@ async function follow(
   )
   requireFunctions(options, ['onInputRequired'])
   requireBoolean('mayRepeat', mayRepeat)
-  const answerTo = onInputRequired ?? (async ({ text }) => partsOf(await host.ask(text)))
+  const answerTo = onInputRequired ?? (async ({ text }) => partsOf(await port.ask(text)))
   const agentId = agentIdOf(agent.card)
-  const lineage = host.lineageTo(agentId, { mayRepeat })
+  const lineage = port.lineageTo(agentId, { mayRepeat })
   // The client checks what it is given. Its types are those of another folder.
   const runner = agent
   let next: object = withMetadata(message, lineage)
   let asked: AskedBy | undefined
-  const open = host.marks.open()
+  const open = turn.marks.open()
   for (;;) {
-    const result = await runLeg(host, name, runner, next, open, asked)
+    const result = await runLeg(turn, name, runner, next, open, asked)
     if (result.type !== 'input-required') {
       open.close()
       return result
     }
     // The agent that asks has a task.
     const task = result.task as Pick<AskedBy, 'id' | 'contextId'>
-    asked = { ...task, by: host.taskId() }
+    asked = { ...task, by: port.taskId() }
     const { id: taskId, contextId } = asked
-    const answer = await answered(host, result, answerTo, asked, runner, open)
+    const answer = await answered(port, result, answerTo, asked, runner, open)
     if (answer === undefined) {
       open.close()
       return result
@@ -112,7 +112,7 @@ interface AskedBy {
 
 /** The answer to a question of the agent. When the task ends before, the agent's task is canceled. */
 async function answered(
-  host: DelegationHost,
+  port: TurnPort,
   question: DelegationResult,
   answerTo: (question: DelegationResult) => AnswerOf | Promise<AnswerOf>,
   asked: AskedBy,
@@ -121,7 +121,7 @@ async function answered(
   try {
     return await answerTo(question)
   } catch (error) {
-    await cancelWaiting(host, asked, ...where)
+    await cancelWaiting(port, asked, ...where)
     throw error
   }
 }
@@ -129,18 +129,14 @@ async function answered(
 type WaitingAt = readonly [runner: Runner, open: OpenDelegation]
 
 /** Cancels the agent's task that waits for an answer, if the task that would answer has ended. */
-async function cancelWaiting(
-  host: DelegationHost,
-  asked: AskedBy,
-  ...[runner, open]: WaitingAt
-): Promise<void> {
-  const signal = host.signal()
-  if (!signal.aborted || !hasEnded(host, asked.by, signal)) return
+async function cancelWaiting(port: TurnPort, asked: AskedBy, ...[runner, open]: WaitingAt): Promise<void> {
+  const signal = port.signal()
+  if (!signal.aborted || !hasEnded(port, asked.by, signal)) return
   await open.mark()
   const { id: taskId, contextId } = asked
   const known = { messageId: taskId, taskId, ...(contextId !== undefined && { contextId }) }
   const message = { parts: [{ text: '' }], messageId: taskId }
-  const { maxStepBytes: maxBytes, maxDepth } = host.limits
+  const { maxStepBytes: maxBytes, maxDepth } = port.settings.limits
   const leg: Leg = {
     agent: agentIdOf(runner.card),
     runner,
@@ -155,38 +151,38 @@ async function cancelWaiting(
 }
 
 /** A task that has ended begins nothing new, and answers nothing. */
-async function refuse(host: DelegationHost, asked: AskedBy | undefined, ...where: WaitingAt): Promise<void> {
-  if (asked !== undefined) await cancelWaiting(host, asked, ...where)
-  host.signal().throwIfAborted()
+async function refuse(port: TurnPort, asked: AskedBy | undefined, ...where: WaitingAt): Promise<void> {
+  if (asked !== undefined) await cancelWaiting(port, asked, ...where)
+  port.signal().throwIfAborted()
 }
 
 /** One message to the agent, and what comes of it until the agent's task ends or waits. */
 async function runLeg(
-  host: DelegationHost,
+  turn: Delegations,
   name: string,
   runner: Runner,
   message: object,
   open: OpenDelegation,
   asked: AskedBy | undefined,
 ): Promise<DelegationResult> {
-  const { journal, followers } = host
-  if (host.signal().aborted && !journal.isReplaying) await refuse(host, asked, runner, open)
-  host.work()
+  const { port, journal, followers } = turn
+  if (port.signal().aborted && !journal.isReplaying) await refuse(port, asked, runner, open)
+  port.work()
   const label = journal.nameOf('delegate', name)
   const begun = journal.pass('delegate', label)
   const followed = journal.pass('handle', label)
   const recorded = await journal.next('delegated', label)
   // An earlier attempt recorded it.
   if (recorded !== undefined) return recorded.result as unknown as DelegationResult
-  if (begun === undefined && host.signal().aborted) await refuse(host, asked, runner, open)
+  if (begun === undefined && port.signal().aborted) await refuse(port, asked, runner, open)
   const known = (followed ?? begun)?.handle as RunHandle | undefined
   const leg: Leg = {
     agent: agentIdOf(runner.card),
-    ...{ runner, message: { ...message, messageId: host.messageId(label) }, label, known },
+    ...{ runner, message: { ...message, messageId: turn.ids.ofDelegation(label) }, label, known },
     ...{
       isFollowed: followed !== undefined,
-      maxBytes: host.limits.maxStepBytes,
-      maxDepth: host.limits.maxDepth,
+      maxBytes: port.settings.limits.maxStepBytes,
+      maxDepth: port.settings.limits.maxDepth,
     },
   }
   const record = (entry: NamedEntry): void => journal.record(entry, journal.inFlight - 1)
@@ -201,19 +197,19 @@ async function runLeg(
         if (follower !== undefined) followers.delete(follower)
         settle(outcome)
       }
-      follower = new Follower(leg, { record, stored: host.stored, settle: end })
+      follower = new Follower(leg, { record, stored: port.stored, settle: end })
       followers.add(follower)
       // From now on the run waits for nothing but the agent.
       leave()
       leave = journal.enter()
-      unfollow = endWith(follower, host, host.taskId())
+      unfollow = endWith(follower, port)
     })
-    if (host.signal().aborted && isOver(outcome)) open.close()
+    if (port.signal().aborted && isOver(outcome)) open.close()
     // The run is over: what becomes of the agent's task is up to the next attempt of the turn.
-    host.signal().throwIfAborted()
+    port.signal().throwIfAborted()
     if ('error' in outcome) throw outcome.error
     record({ kind: 'delegated', name: label, result: outcome.result })
-    await host.stored()
+    await port.stored()
     return outcome.result as unknown as DelegationResult
   } finally {
     unfollow()
@@ -226,17 +222,18 @@ async function runLeg(
  *
  * @returns A function that ends the connection.
  */
-function endWith(follower: Follower, host: DelegationHost, id: string): () => void {
-  const signal = host.signal()
+function endWith(follower: Follower, port: TurnPort): () => void {
+  const signal = port.signal()
+  const id = port.taskId()
   return onAbort(signal, () => {
-    if (hasEnded(host, id, signal)) follower.cancel(signal.reason)
+    if (hasEnded(port, id, signal)) follower.cancel(signal.reason)
     else follower.stop(signal.reason)
   })
 }
 
 /** Whether the task has ended, and not only this process has let go of it. */
-function hasEnded({ peek }: DelegationHost, id: string, { reason }: AbortSignal): boolean {
-  const task = peek(id)
+function hasEnded({ tasks }: TurnPort, id: string, { reason }: AbortSignal): boolean {
+  const task = tasks.peekTask(id)
   return (task !== null && isTerminal(task.state)) || isTaskEnd(reason)
 }
 
@@ -244,7 +241,7 @@ function withMetadata(message: DelegatedMessage, lineage: Lineage): object {
   return withLineage(typeof message === 'string' ? { parts: [{ text: message }] } : message, lineage)
 }
 
-function partsOf({ parts }: Asked): DelegatedMessage {
+function partsOf({ parts }: { readonly parts: readonly DeepReadonly<Part>[] }): DelegatedMessage {
   // Messages of the conversation are frozen: the client gets its own copy.
   return { parts: copyJson(parts) as Part[] }
 }

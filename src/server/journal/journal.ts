@@ -6,12 +6,8 @@
 import { A2AError } from '../../core/errors.js'
 import type { JournalEntry, JournalRecorded } from '../../core/events.js'
 import { isNamed, type NamedEntry } from '../../core/history/named-entry.js'
-import type { JournalChange } from '../../core/params.js'
-import type { Clock } from '../../runtime/clock.js'
-import { JournalSize, type JournalLimits } from './journal-size.js'
-
-/** Adds entries to the journal of the task, in one change with `change`. */
-export type Recorder = (entries: readonly JournalEntry[], change?: JournalChange) => void
+import { JournalSize } from './journal-size.js'
+import type { TurnPort } from './turn-port.js'
 
 /** So long parallel code may take until it calls the next entry of the journal, in ms. */
 const STALL_MS = 600_000
@@ -42,9 +38,8 @@ interface Recorded {
  * as the code asks for them.
  */
 export class Journal {
-  readonly #taskId: () => string
+  readonly #port: TurnPort
   readonly #turn: TurnEntry
-  readonly #record: Recorder | undefined
   readonly #size: JournalSize
   /** `undefined` for entries that were passed. */
   readonly #recorded: (Recorded | undefined)[] = []
@@ -57,7 +52,6 @@ export class Journal {
   readonly #counts = new Map<string, number>()
   /** What the code waits for, by key. */
   readonly #held = new Map<string, Held>()
-  readonly #clock: Clock
   /** The position of the first entry of parallel code. From there on, the code may have branches, each with its own speed. */
   readonly #firstParallel: number
   #stopStall = (): void => {}
@@ -74,25 +68,16 @@ export class Journal {
   #mismatch: A2AError<'JOURNAL_MISMATCH'> | undefined
 
   /**
-   * @param journal - The journal of the turn so far; `undefined` for a new one.
-   * @param record - Absent where nothing is recorded.
+   * @param turn - The entry that begins the journal of a new turn.
    * @param onFlight - Called when {@link inFlight} has changed.
    */
-  constructor(
-    taskId: () => string,
-    turn: TurnEntry,
-    journal: readonly JournalRecorded[] | undefined,
-    record: Recorder | undefined,
-    { limits, clock }: { readonly limits: JournalLimits; readonly clock: Clock },
-    onFlight: () => void,
-  ) {
-    this.#taskId = taskId
+  constructor(port: TurnPort, turn: TurnEntry, onFlight: () => void) {
+    this.#port = port
     this.#turn = turn
-    this.#record = record
-    this.#clock = clock
     this.#onFlight = onFlight
-    this.#hasTurn = journal !== undefined && journal.length > 0
-    for (const event of journal ?? []) {
+    const journal = port.earlier?.journal ?? []
+    this.#hasTurn = journal.length > 0
+    for (const event of journal) {
       const { entry } = event
       if (entry.kind === 'read') this.#reads.push({ position: this.#recorded.length, count: entry.count })
       if (!isNamed(entry)) continue
@@ -101,7 +86,7 @@ export class Journal {
     }
     this.#left = this.#recorded.length
     this.#size = new JournalSize(
-      limits,
+      port.settings.limits,
       this.#recorded.flatMap((each) => each?.entry ?? []),
     )
     const firstParallel = this.#recorded.findIndex((each) => each?.entry.isParallel === true)
@@ -123,7 +108,7 @@ export class Journal {
 
   /** Whether entries are stored. */
   get isRecording(): boolean {
-    return this.#record !== undefined
+    return this.#port.record !== undefined
   }
 
   /** Whether the journal has a question without an answer that the code has not come to yet. */
@@ -275,7 +260,7 @@ export class Journal {
   begin(): void {
     if (this.#hasTurn || !this.isRecording) return
     this.#hasTurn = true
-    this.#record?.([this.#turn])
+    this.#port.record?.([this.#turn])
   }
 
   /**
@@ -296,7 +281,7 @@ export class Journal {
 
   record(entry: JournalEntry, others?: number): void {
     const entries = this.entriesFor(entry, others)
-    if (entries.length > 0) this.#record?.(entries)
+    if (entries.length > 0) this.#port.record?.(entries)
   }
 
   /**
@@ -362,9 +347,10 @@ export class Journal {
 
   /** Waits until the code asks for the entry that comes next. Its other branches may do so only after this tick. */
   #awaitNext(next: Recorded): () => void {
+    const { clock } = this.#port.settings
     return this.#dropped === undefined
-      ? this.#clock.schedule(() => this.#stall(next), STALL_MS)
-      : this.#clock.schedule(() => this.#failHeld(), STALL_AFTER_END_MS)
+      ? clock.schedule(() => this.#stall(next), STALL_MS)
+      : clock.schedule(() => this.#failHeld(), STALL_AFTER_END_MS)
   }
 
   /** Nothing asks for the entry that comes next: the code has changed, or has called a step within the work of another one. */
@@ -383,7 +369,7 @@ export class Journal {
     const { generation } = event
     const text = `The journal has "${recorded}" at generation ${generation}, and execute() asked for "${asked}": use run.changed() where a deployed function changes`
     this.#mismatch ??= new A2AError('JOURNAL_MISMATCH', text, {
-      taskId: this.#taskId(),
+      taskId: this.#port.task().id,
       generation,
       recorded,
       asked,

@@ -5,14 +5,7 @@
  */
 import type { TaskKey } from '../../core/task.js'
 import type { DelegationMarks } from './delegation-marks.js'
-
-interface MarksHost {
-  /** Absent where tasks are in memory. */
-  readonly marks: DelegationMarks | undefined
-  readonly task: () => TaskKey | null
-  /** Resolves when everything so far is stored. */
-  readonly stored: () => Promise<void> | undefined
-}
+import type { TurnPort } from './turn-port.js'
 
 export interface OpenDelegation {
   /** Resolves when the task is stored and marked. */
@@ -22,18 +15,18 @@ export interface OpenDelegation {
 }
 
 export class OpenDelegations {
-  readonly #host: MarksHost
+  readonly #port: TurnPort
   readonly #open = new Set<OpenDelegation>()
   /** Marks are put and removed one after the other. */
   #latest: Promise<void> = Promise.resolve()
   #key: TaskKey | undefined
 
-  constructor(host: MarksHost) {
-    this.#host = host
+  constructor(port: TurnPort) {
+    this.#port = port
   }
 
   open(): OpenDelegation {
-    const { marks } = this.#host
+    const { marks } = this.#port
     const delegation: OpenDelegation = {
       mark: () => marks && this.#mark(marks),
       close: () => {
@@ -48,8 +41,9 @@ export class OpenDelegations {
   #mark(marks: DelegationMarks): Promise<void> {
     const marked = this.#latest.then(async () => {
       if (this.#key !== undefined) return
-      await this.#host.stored()
-      const task = this.#host.task()
+      const { stored, tasks, task: taskOf } = this.#port
+      await stored()
+      const task = tasks.peekTask(taskOf().id)
       if (task === null) return
       await marks.put(task)
       this.#key = task

@@ -1,89 +1,31 @@
 /**
- * Steps of a run: work whose result the journal of the task keeps.
+ * Steps of a run: work whose result the journal of the task keeps. The work of a transaction and its record are one change of
+ * the database.
  *
  * @module
  */
 import { JsonReader } from '../../core/json.js'
 import type { JournalEntry, StepError } from '../../core/events.js'
 import type { ReadonlyJson } from '../../core/json-types.js'
+import type { MaybePromise } from '../../core/managers.js'
 import { observed, onAbort, raceAbort } from '../../runtime/abort.js'
 import { elapsed, type Clock } from '../../runtime/clock.js'
 import { readOptions, requireDelay, requireFunction } from '../../runtime/options.js'
+import { isThenable } from '../../core/emitter.js'
 import { A2AError } from '../../core/errors.js'
-import type { Nothing } from '../nothing.js'
 import type { StepFollower } from '../observers.js'
-import { toRetrySettings, type RetryOptions, type RetrySettings } from '../retry.js'
+import { toRetrySettings, type RetrySettings } from '../retry.js'
+import type { StepContext, StepOptions, StepOutput, TransactionWork } from './call-types.js'
 import type { Journal } from './journal.js'
 import { requireName } from './names.js'
-import { toError, toStepError } from './step-errors.js'
+import { causeOf, toError, toStepError, type FailedStep } from './step-errors.js'
+import type { TurnPort } from './turn-port.js'
+import type { Waits } from './waits.js'
+import type { StepWrites } from './writes/step-writes.js'
+import type { TurnIds } from './writes/turn-ids.js'
 
-/** The work of a transaction, with the client of the store. */
-export interface TransactionWork<T, C> {
-  (client: C, step: StepContext): T | Promise<T>
-}
-
-/** What the work of a step receives. */
-export interface StepContext {
-  /** Aborts when the run's signal aborts, or `timeoutMs` has passed. */
-  readonly signal: AbortSignal
-  /**
-   * The same for each attempt of this step, in every process: pass it to services as their idempotency key. Made of the task's
-   * id: an id that is used again after its task was removed has the same keys again.
-   */
-  readonly key: string
-  /** `1` for the first attempt of this process. */
-  readonly attempt: number
-}
-
-/** Options of `run.step`. */
-export interface StepOptions {
-  /**
-   * When and how often a step that throws is tried again. Default is one attempt. If the process dies, the next one begins
-   * with the first attempt at once.
-   */
-  readonly retry?: RetryOptions | undefined
-  /** The time limit of each attempt, in ms. Default is no limit. */
-  readonly timeoutMs?: number | undefined
-}
-
-/** What a step may return: JSON, or nothing. */
-export type StepOutput = ReadonlyJson | Nothing
-
-/** What steps use of their run. */
-export interface StepHost {
-  readonly journal: Journal
-  readonly clock: Clock
-  readonly maxStepBytes: number
-  readonly maxDepth: number
-  readonly recordStacks: boolean
-  /** @throws Once the run is over. */
-  readonly requireRunning: () => void
-  /** Resolves after `ms`, or when the run is over. */
-  readonly pause: (ms: number) => Promise<void>
-  /** The key of a step. Creates the task first where there is none. */
-  readonly key: (label: string) => string
-  readonly signal: () => AbortSignal
-  /** Does the work of an attempt of a step. The next attempt undoes what it writes. */
-  readonly attempt: <T>(label: string, work: () => T) => T
-  /** The step is over: what its last attempt has written stays. */
-  readonly settle: (label: string) => void
-  /** Receives the error that the step of this name throws. */
-  readonly onFailed: (name: string, error: unknown) => void
-  /** Rejects when another process has the task by now. `undefined` where none can have it. */
-  readonly lease: () => Promise<void> | undefined
-  /** Resolves when everything so far is stored. */
-  readonly stored: () => Promise<void> | undefined
-  /** Follows a step, for telemetry. Returns `undefined` where nothing observes it. */
-  readonly observe: (label: string, isReplayed: boolean) => StepFollower | undefined
-  /** Does work in a transaction of the store, and records its entry there. Absent where there is none. */
-  readonly transact: Transact | undefined
-}
-
-export type Transact = (
-  entry: JournalEntry,
-  work: (client: unknown) => JournalEntry | Promise<JournalEntry>,
-) => Promise<JournalEntry>
-
+/** Of the work of a transaction, where the options have none. A connection of the database is occupied while it works. */
+const TRANSACTION_MS = 5_000
 const OPTION_KEYS = ['retry', 'timeoutMs']
 
 interface Settings {
@@ -91,27 +33,8 @@ interface Settings {
   readonly timeoutMs: number | undefined
 }
 
-/** Does the work of a step, unless the journal has its result. See `Run.step`. */
-export function runStep<T extends StepOutput>(
-  run: StepHost,
-  name: string,
-  work: (step: StepContext) => T | Promise<T>,
-  options: StepOptions = {},
-): Promise<T> {
-  const perform: Perform = async (step, timeoutMs) => {
-    const { key, attempt, signal } = step
-    const output = await run.attempt(step.label, () =>
-      within(run.clock, signal, timeoutMs, (own) => work({ signal: own, key, attempt })),
-    )
-    const checked = readOutput(output, key, run)
-    await record(run, step, { ...(checked !== undefined && { output: checked }) })
-    return checked
-  }
-  return observed(runRecorded<T>(run, name, work, options, 'run.step', perform))
-}
-
 /** One attempt of a step. */
-export interface StepAttempt extends StepContext {
+interface StepAttempt extends StepContext {
   /** The name of its entry. */
   readonly label: string
   /** How many other steps, questions and waits were under way when the step began. */
@@ -121,55 +44,200 @@ export interface StepAttempt extends StepContext {
 }
 
 /** Does the work of an attempt, and stores its output, which it resolves to. */
-export type Perform = (
-  attempt: StepAttempt,
-  timeoutMs: number | undefined,
-) => Promise<ReadonlyJson | undefined>
+type Perform = (attempt: StepAttempt, timeoutMs: number | undefined) => Promise<ReadonlyJson | undefined>
 
-/**
- * Returns what the journal has of the step, or performs its attempts.
- *
- * @param method - The method that was called, for errors.
- */
-export async function runRecorded<T extends StepOutput>(
-  run: StepHost,
-  name: string,
-  work: unknown,
-  options: StepOptions,
-  method: string,
-  perform: Perform,
-): Promise<T> {
-  requireName('step', name)
-  requireFunction('work', work)
-  const { retry, timeoutMs } = toSettings(options, method)
-  const { journal } = run
-  const label = journal.nameOf('step', name)
-  run.requireRunning()
-  const key = run.key(label)
-  const recorded = await journal.next('step', label)
-  const follower = run.observe(label, recorded !== undefined)
-  if (recorded?.error !== undefined) {
-    const error = toError(recorded.error)
-    follower?.end({ error })
-    run.onFailed(label, error)
-    throw error
+/** What steps use of the other parts of their turn. */
+interface Parts {
+  readonly journal: Journal
+  readonly waits: Waits
+  readonly writes: StepWrites
+  readonly ids: TurnIds
+}
+
+/** The steps of one turn. */
+export class Steps {
+  readonly #port: TurnPort
+  readonly #parts: Parts
+  /** The latest error of a failed step. */
+  #failed: FailedStep | undefined
+
+  constructor(port: TurnPort, parts: Parts) {
+    this.#port = port
+    this.#parts = parts
   }
-  if (recorded !== undefined) {
-    follower?.end()
-    // The work of an earlier attempt returned it.
-    return recorded.output as T
+
+  /** Does the work of a step, unless the journal has its result. See `Run.step`. */
+  step<T extends StepOutput>(
+    name: string,
+    work: (step: StepContext) => T | Promise<T>,
+    options: StepOptions = {},
+  ): Promise<T> {
+    const { clock, limits } = this.#port.settings
+    const perform: Perform = async (step, timeoutMs) => {
+      const { key, attempt, signal } = step
+      const output = await this.#parts.writes.attempt(step.label, () =>
+        within(clock, signal, timeoutMs, (own) => work({ signal: own, key, attempt })),
+      )
+      const checked = readOutput(output, key, limits)
+      await this.#record(step, { ...(checked !== undefined && { output: checked }) })
+      return checked
+    }
+    return observed(this.#runRecorded<T>(name, work, options, 'run.step', perform))
   }
-  journal.beginStep()
-  const others = journal.inFlight
-  const leave = journal.enter()
-  try {
-    const step = { label, key, others, signal: run.signal(), startedAt: elapsed(run.clock) }
-    const all = (): Promise<ReadonlyJson | undefined> =>
-      attempts(run, step, retry, (count) => perform({ ...step, attempt: count }, timeoutMs))
-    // The copy that the journal keeps, as in a replay.
-    return (await (follower === undefined ? all() : followed(follower, all))) as T
-  } finally {
-    leave()
+
+  /** See `Run.transaction`. */
+  transaction<T extends StepOutput, C>(
+    name: string,
+    work: TransactionWork<T, C>,
+    options: StepOptions = {},
+  ): Promise<T> {
+    const { tasks, task, settings } = this.#port
+    const { clock, limits } = settings
+    const { transact } = tasks
+    const { journal, writes } = this.#parts
+    if (transact === undefined) {
+      const error =
+        'run.transaction() needs a store with transactions: SQLite or PostgreSQL. The tasks of this agent are in memory, or in ' +
+        'another store: use run.step(), whose key makes the effect idempotent'
+      return Promise.reject(new TypeError(error))
+    }
+    const perform: Perform = async (step, given) => {
+      const { label: entryName, attempt: attempts } = step
+      const unfinished: JournalEntry = { kind: 'step', name: entryName, attempts }
+      journal.begin()
+      const stored = await transact(task().id, unfinished, (client) => {
+        const toEntry = (output: T): JournalEntry => {
+          const checked = readOutput(output, step.key, limits)
+          // Others may have begun since.
+          const parallel = Math.max(step.others, journal.inFlight - 1)
+          return journal.complete(
+            {
+              ...unfinished,
+              ...(checked !== undefined && { output: checked }),
+              ...tookSince(step.startedAt, clock),
+            },
+            parallel,
+          )
+        }
+        // Its type is up to the caller, who knows the driver of the store.
+        const doWork = (own: StepContext): T | Promise<T> => work(client as C, own)
+        return limited(
+          clock,
+          step,
+          given ?? TRANSACTION_MS,
+          (own) => writes.attempt(entryName, () => doWork(own)),
+          toEntry,
+        )
+      })
+      writes.settle(entryName)
+      journal.count(stored)
+      return stored.kind === 'step' ? stored.output : undefined
+    }
+    return observed(this.#runRecorded<T>(name, work, options, 'run.transaction', perform))
+  }
+
+  /** What is stored of an error that `execute` threw: with the name of the failed step, if it threw the error of that. */
+  causeOf(error: unknown): ReturnType<typeof causeOf> {
+    return causeOf(error, this.#failed, this.#port.settings.recordStacks)
+  }
+
+  /**
+   * Returns what the journal has of the step, or performs its attempts.
+   *
+   * @param method - The method that was called, for errors.
+   */
+  async #runRecorded<T extends StepOutput>(
+    name: string,
+    work: unknown,
+    options: StepOptions,
+    method: string,
+    perform: Perform,
+  ): Promise<T> {
+    requireName('step', name)
+    requireFunction('work', work)
+    const { retry, timeoutMs } = toSettings(options, method)
+    const { requireRunning, task, onStep, signal, settings } = this.#port
+    const { journal, ids } = this.#parts
+    const label = journal.nameOf('step', name)
+    requireRunning()
+    const key = ids.keyOf(label)
+    const recorded = await journal.next('step', label)
+    const follower = onStep?.({ taskId: task().id, name: label, isReplayed: recorded !== undefined })
+    if (recorded?.error !== undefined) {
+      const error = toError(recorded.error)
+      follower?.end({ error })
+      this.#failed = { step: label, error }
+      throw error
+    }
+    if (recorded !== undefined) {
+      follower?.end()
+      // The work of an earlier attempt returned it.
+      return recorded.output as T
+    }
+    journal.beginStep()
+    const others = journal.inFlight
+    const leave = journal.enter()
+    try {
+      const step = { label, key, others, signal: signal(), startedAt: elapsed(settings.clock) }
+      const all = (): Promise<ReadonlyJson | undefined> =>
+        this.#attempts(step, retry, (count) => perform({ ...step, attempt: count }, timeoutMs))
+      // The copy that the journal keeps, as in a replay.
+      return (await (follower === undefined ? all() : followed(follower, all))) as T
+    } finally {
+      leave()
+    }
+  }
+
+  async #attempts<T>(
+    step: Omit<StepAttempt, 'attempt'>,
+    retry: RetrySettings | undefined,
+    perform: (count: number) => Promise<T>,
+  ): Promise<T> {
+    const { signal, label } = step
+    const { tasks, task, requireRunning, settings } = this.#port
+    for (let count = 1; ; count += 1) {
+      let failure: unknown
+      try {
+        signal.throwIfAborted()
+        // Rejects when another process has the task by now.
+        await tasks.requireLease?.(task().id)
+        // Another process may have ended the task.
+        signal.throwIfAborted()
+        return await perform(count)
+      } catch (error) {
+        failure = error
+      }
+      // The run is over: whether the step succeeds is up to the next attempt of the turn.
+      if (signal.aborted) throw failure
+      if (retry === undefined || count >= retry.attempts || !retry.isRetryable(failure)) {
+        const error = toStepError(failure, settings.recordStacks)
+        await this.#record({ ...step, attempt: count }, { error })
+        this.#failed = { step: label, error: failure }
+        throw failure
+      }
+      await this.#parts.waits.pause(retry.pauseMs(count))
+      requireRunning()
+    }
+  }
+
+  async #record(
+    { label, attempt, startedAt, others }: StepAttempt,
+    result: { readonly output?: ReadonlyJson; readonly error?: StepError },
+  ): Promise<void> {
+    const { settings, stored } = this.#port
+    const { journal, writes } = this.#parts
+    writes.settle(label)
+    // Others may have begun since.
+    const parallel = Math.max(others, journal.inFlight - 1)
+    const entry = {
+      kind: 'step',
+      name: label,
+      attempts: attempt,
+      ...result,
+      ...tookSince(startedAt, settings.clock),
+    } as const
+    journal.record(entry, parallel)
+    await stored()
   }
 }
 
@@ -184,57 +252,8 @@ async function followed<T>(follower: StepFollower, work: () => Promise<T>): Prom
   }
 }
 
-async function attempts<T>(
-  run: StepHost,
-  step: Omit<StepAttempt, 'attempt'>,
-  retry: RetrySettings | undefined,
-  perform: (count: number) => Promise<T>,
-): Promise<T> {
-  const { signal, label } = step
-  for (let count = 1; ; count += 1) {
-    let failure: unknown
-    try {
-      signal.throwIfAborted()
-      await run.lease()
-      // Another process may have ended the task.
-      signal.throwIfAborted()
-      return await perform(count)
-    } catch (error) {
-      failure = error
-    }
-    // The run is over: whether the step succeeds is up to the next attempt of the turn.
-    if (signal.aborted) throw failure
-    if (retry === undefined || count >= retry.attempts || !retry.isRetryable(failure)) {
-      await record(run, { ...step, attempt: count }, { error: toStepError(failure, run.recordStacks) })
-      run.onFailed(label, failure)
-      throw failure
-    }
-    await run.pause(retry.pauseMs(count))
-    run.requireRunning()
-  }
-}
-
-async function record(
-  { clock, journal, stored, settle }: StepHost,
-  { label, attempt, startedAt, others }: StepAttempt,
-  result: { readonly output?: ReadonlyJson; readonly error?: StepError },
-): Promise<void> {
-  settle(label)
-  // Others may have begun since.
-  const parallel = Math.max(others, journal.inFlight - 1)
-  const entry = {
-    kind: 'step',
-    name: label,
-    attempts: attempt,
-    ...result,
-    ...tookSince(startedAt, clock),
-  } as const
-  journal.record(entry, parallel)
-  await stored()
-}
-
 /** How long a step took, for its entry. */
-export function tookSince(startedAt: number, clock: Clock): { readonly durationMs?: number } {
+function tookSince(startedAt: number, clock: Clock): { readonly durationMs?: number } {
   const durationMs = Math.round(elapsed(clock) - startedAt)
   return durationMs > 0 ? { durationMs } : {}
 }
@@ -258,7 +277,7 @@ async function within<T>(
 }
 
 /** A signal that aborts with `signal`, and with `REQUEST_TIMED_OUT` after `timeoutMs`, until it is stopped. */
-export function limitOf(
+function limitOf(
   clock: Clock,
   signal: AbortSignal,
   timeoutMs: number | undefined,
@@ -278,15 +297,37 @@ export function limitOf(
   return { signal: controller.signal, stop }
 }
 
+/** Over a synchronous driver the work returns no promise, and is not limited. */
+function limited<T, R>(
+  clock: Clock,
+  { signal, key, attempt }: StepAttempt,
+  timeoutMs: number,
+  work: (step: StepContext) => T | Promise<T>,
+  then: (output: T) => R,
+): MaybePromise<R> {
+  const limit = limitOf(clock, signal, timeoutMs)
+  let output: T | Promise<T>
+  try {
+    output = work({ signal: limit.signal, key, attempt })
+  } catch (error) {
+    limit.stop()
+    throw error
+  }
+  if (isThenable(output))
+    return raceAbort(limit.signal, Promise.resolve(output)).then(then).finally(limit.stop)
+  limit.stop()
+  return then(output)
+}
+
 /** Work that throws at once becomes a rejection. */
 async function start<T>(work: () => T | Promise<T>): Promise<T> {
   return await work()
 }
 
-export function readOutput(
+function readOutput(
   output: unknown,
   key: string,
-  { maxStepBytes, maxDepth }: StepHost,
+  { maxStepBytes, maxDepth }: TurnPort['settings']['limits'],
 ): ReadonlyJson | undefined {
   if (output === undefined) return undefined
   const limit = { subject: `Output of step ${key}`, option: 'limits.maxStepBytes', maxBytes: maxStepBytes }

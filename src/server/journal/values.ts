@@ -5,26 +5,24 @@
  */
 import type { TaskSnapshot } from '../../core/task.js'
 import type { NamedEntry } from '../../core/history/named-entry.js'
-import type { Clock } from '../../runtime/clock.js'
 import { platformRandom } from '../../runtime/crypto.js'
 import { randomId } from '../../runtime/ids.js'
 import type { Journal } from './journal.js'
 import { placeOf, requireName } from './names.js'
+import type { TurnPort } from './turn-port.js'
 
 export class Values {
+  readonly #port: TurnPort
   readonly #journal: Journal
-  readonly #clock: Clock
-  readonly #signal: () => AbortSignal
   readonly #changes = new Map<string, boolean>()
 
-  constructor(journal: Journal, clock: Clock, signal: () => AbortSignal) {
+  constructor(port: TurnPort, journal: Journal) {
+    this.#port = port
     this.#journal = journal
-    this.#clock = clock
-    this.#signal = signal
   }
 
   now(): number {
-    return this.#value('now', () => this.#clock.now())
+    return this.#value('now', () => this.#port.settings.clock.now())
   }
 
   random(): number {
@@ -46,11 +44,11 @@ export class Values {
     return isNew
   }
 
-  /** The part of the conversation that the code sees, of a turn that began with the user's message `origin`. */
-  conversation(messages: TaskSnapshot['messages'], origin: string): TaskSnapshot['messages'] {
+  /** The part of the conversation that the code sees. */
+  conversation(messages: TaskSnapshot['messages']): TaskSnapshot['messages'] {
     try {
       // Code that has an answer may read what came before it. Earlier releases did not record that.
-      const least = placeOf(messages, this.#journal.latestAnswer ?? origin) + 1
+      const least = placeOf(messages, this.#journal.latestAnswer ?? this.#port.origin) + 1
       const count = Math.max(least, this.#journal.see(messages.length, least))
       return count < messages.length ? messages.slice(0, count) : messages
     } catch {
@@ -71,7 +69,7 @@ export class Values {
 
   /** Code whose run is over records nothing new: it may come from a step that was cut off, which a replay does not come from. */
   #record(entry: NamedEntry): void {
-    this.#signal().throwIfAborted()
+    this.#port.signal().throwIfAborted()
     this.#journal.record(entry)
   }
 }

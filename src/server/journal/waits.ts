@@ -7,42 +7,18 @@ import { invalidParams } from '../../core/errors.js'
 import type { JournalEntry } from '../../core/events.js'
 import type { ReadonlyJson } from '../../core/json-types.js'
 import { receivedEntry, signalNameOf } from '../../core/evolve.js'
-import type { TaskSnapshot } from '../../core/task.js'
 import { observed, onAbort } from '../../runtime/abort.js'
 import { MAX_DELAY_MS, withKeepAlive, type Clock } from '../../runtime/clock.js'
 import { quote } from '../../runtime/describe.js'
 import { readOptions } from '../../runtime/options.js'
 import { sleep } from '../../runtime/timers.js'
 import { linesOf, requireSchema, type StandardSchema } from '../standard-schema.js'
+import type { SignalOptions, SleepOptions } from './call-types.js'
 import type { Journal } from './journal.js'
 import { requireName } from './names.js'
+import type { TurnPort } from './turn-port.js'
 
 const SLEEPS = `run.sleep('pause', { ms: 60_000 }) or run.sleep('pause', { until: new Date(…) })`
-
-/** When a sleep ends: one of both. */
-export type SleepOptions =
-  | { readonly ms: number; readonly until?: undefined }
-  | { readonly until: Date | number; readonly ms?: undefined }
-
-/** Options of `run.waitFor`. */
-export interface SignalOptions<T> {
-  /** Checks the value of the signal, and may change it. Default is no check. */
-  readonly schema?: StandardSchema<unknown, T> | undefined
-}
-
-/** What waits use of their turn. */
-interface WaitsHost {
-  readonly journal: Journal
-  readonly clock: Clock
-  /** Creates the task where there is none, and moves it to `working` unless it waits for the user. */
-  readonly work: () => void
-  readonly signal: () => AbortSignal
-  readonly peek: () => TaskSnapshot | null
-  /** Receives the next signal for this wait, where no journal is recorded. */
-  readonly receive: (wait: string) => ReadonlyJson | undefined
-  /** Whether only this process can continue the task. */
-  readonly isLocal: boolean
-}
 
 /** The latest time of a `Date`, in ms. */
 const MAX_TIME = 8_640_000_000_000_000
@@ -99,13 +75,15 @@ class Timer implements QuestionTimer {
 }
 
 export class Waits {
-  readonly #host: WaitsHost
+  readonly #port: TurnPort
+  readonly #journal: Journal
   readonly #open = new Set<OpenWait>()
   /** Ends pauses. */
   #over: AbortController | undefined
 
-  constructor(host: WaitsHost) {
-    this.#host = host
+  constructor(port: TurnPort, journal: Journal) {
+    this.#port = port
+    this.#journal = journal
   }
 
   /** How many waits are open. */
@@ -138,7 +116,9 @@ export class Waits {
    * @returns Resolves when the sleep has begun.
    */
   async limit(name: string, ms: number, expire: Expire): Promise<QuestionTimer> {
-    const { journal, clock, work, signal } = this.#host
+    const { settings, work, signal } = this.#port
+    const { clock } = settings
+    const journal = this.#journal
     work()
     const label = journal.nameOf('sleep', name)
     const begun = journal.pass('sleep', label)
@@ -155,7 +135,9 @@ export class Waits {
   }
 
   async #limit(label: string, timer: Timer, isBegun: boolean, expire: Expire): Promise<void> {
-    const { journal, clock, signal } = this.#host
+    const { settings, signal } = this.#port
+    const { clock } = settings
+    const journal = this.#journal
     if (isBegun && (await journal.next('wake', label)) !== undefined) {
       if (timer.end()) expire(() => [])
       return
@@ -188,7 +170,7 @@ export class Waits {
 
   #recordEnd(wake: JournalEntry): void {
     try {
-      this.#host.journal.record(wake)
+      this.#journal.record(wake)
     } catch {
       // The task has ended, or its journal is full. A replay comes here again.
     }
@@ -197,8 +179,8 @@ export class Waits {
   /** Resolves after `ms`, or when the run is over. Nothing is recorded. */
   pause(ms: number): Promise<void> {
     const over = (this.#over ??= new AbortController())
-    const leave = onAbort(this.#host.signal(), () => over.abort())
-    return sleep(ms, over.signal, withKeepAlive(this.#host.clock)).finally(leave)
+    const leave = onAbort(this.#port.signal(), () => over.abort())
+    return sleep(ms, over.signal, withKeepAlive(this.#port.settings.clock)).finally(leave)
   }
 
   /** See `Run.waitFor`. */
@@ -214,7 +196,7 @@ export class Waits {
     for (const wait of this.#open) {
       if (wait.label === undefined) continue
       try {
-        const value = this.#receive(wait.label, this.#host.journal.inFlight - 1)
+        const value = this.#receive(wait.label, this.#journal.inFlight - 1)
         if (value === undefined) continue
         wait.receive?.(value)
       } catch (error) {
@@ -226,7 +208,7 @@ export class Waits {
 
   /** Forgets all waits, and those for the journal. Their promises reject, or stay pending without a reason. */
   drop(reason?: Error): void {
-    this.#host.journal.drop(reason)
+    this.#journal.drop(reason)
     this.#over?.abort()
     for (const wait of this.#open) {
       wait.stop()
@@ -236,7 +218,9 @@ export class Waits {
   }
 
   async #sleep(name: string, dueAtOf: (now: number) => number): Promise<void> {
-    const { journal, clock, work, signal, isLocal } = this.#host
+    const journal = this.#journal
+    const { settings, tasks, work, signal } = this.#port
+    const { clock } = settings
     work()
     const label = journal.nameOf('sleep', name)
     const begun = journal.pass('sleep', label)
@@ -246,7 +230,8 @@ export class Waits {
     const dueAt = begun === undefined ? dueAtOf(clock.now()) : Date.parse(begun.dueAt)
     if (begun === undefined)
       journal.record({ kind: 'sleep', name: label, dueAt: new Date(dueAt).toISOString() })
-    const timers = isLocal ? withKeepAlive(clock) : clock
+    // Without a store, only this process can continue the task.
+    const timers = tasks.finish === undefined ? withKeepAlive(clock) : clock
     // The clock may have been set back when the timer fires.
     while (dueAt > clock.now())
       await this.#until((wake) => ({ dueAt, stop: scheduleAt(timers, dueAt, () => wake(undefined)) }))
@@ -254,7 +239,8 @@ export class Waits {
   }
 
   async #waitFor<T>(name: string, schema: StandardSchema<unknown, T> | undefined): Promise<T> {
-    const { journal, work, signal } = this.#host
+    const journal = this.#journal
+    const { work, signal } = this.#port
     work()
     const label = journal.nameOf('wait', name)
     const begun = journal.pass('wait', label)
@@ -275,25 +261,25 @@ export class Waits {
 
   /** The value of the next signal for this wait, if it has come. */
   #receive(label: string, others?: number): ReadonlyJson | undefined {
-    const { journal, peek, receive } = this.#host
-    if (!journal.isRecording) return receive(label)
-    const task = peek()
+    const journal = this.#journal
+    const { tasks, task: taskOf } = this.#port
+    if (!journal.isRecording) return tasks.receive?.(taskOf().id, label)
+    const task = taskOf().peek()
     const entry = task === null ? undefined : receivedEntry(task, label)
     if (entry !== undefined) journal.record(entry, others)
     return entry?.value
   }
 
   async #until<T>(begin: NewWait<T>): Promise<T> {
-    const { journal, signal } = this.#host
     let wait: OpenWait | undefined
     const over = new Promise<T>((resolve, reject: (reason: Error) => void) => {
       wait = { ...begin(resolve), reject }
       this.#open.add(wait)
     })
-    const leave = journal.enter()
+    const leave = this.#journal.enter()
     try {
       // Creates the signal where there is none: from now on it reports the end of the task.
-      signal().throwIfAborted()
+      this.#port.signal().throwIfAborted()
       return await over
     } finally {
       if (wait !== undefined) {

@@ -32,9 +32,6 @@ class Answer extends Promise<ReadonlyMessage> {
   }
 }
 
-/** The states of a task that waits for its user. */
-export type AskingState = 'input-required' | 'auth-required'
-
 /** Refuses a message that gives an open question a wrong answer, before the task has it. */
 export type CheckAnswer = (message: DeepReadonly<Message>) => void
 

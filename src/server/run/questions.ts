@@ -4,53 +4,26 @@
  * @module
  */
 import type { JournalEntry } from '../../core/events.js'
-import type { TaskState } from '../../core/lifecycle.js'
 import type { DeepReadonly, Message } from '../../core/task.js'
 import type { QueuedMessage } from './message-queue.js'
-import type { RunContext } from './run-context.js'
-import type { RunTask } from './task/run-task.js'
+import type { AskingState, RunPort } from './run-port.js'
 import type { ReadonlyMessage, Say } from './run.js'
 import type { Principal } from '../caller.js'
 import type { Journal } from '../journal/journal.js'
-import { Answers, Question, type AskingState, type CheckAnswer } from './question.js'
+import type { TurnIds } from '../journal/writes/turn-ids.js'
+import { Answers, Question, type CheckAnswer } from './question.js'
 
-/** What a question says. */
-interface Prompt {
-  readonly say: Say
-  readonly messageId: string
-}
-
-/** What the turn of a run uses of it. */
-export interface TurnHost {
-  /** The task; creates it first where there is none. */
-  readonly task: () => RunTask
-  /** The id of the task, which may not exist yet. */
-  readonly taskId: () => string
-  /** The instant until which the run may work, in ms; `undefined` where there is none. */
-  readonly deadline: () => number | undefined
-  readonly signal: () => AbortSignal
-  /** Moves the task, with `say` as a message of the conversation, in one change with the entries. */
-  readonly move: (state: TaskState, entries: readonly JournalEntry[], say?: Prompt) => void
-  /** Shows a question that the conversation has, unless the task shows it. */
-  readonly showAgain: (state: AskingState, prompt: Prompt) => void
-  /** @throws Once the run is over, whose code can record nothing more. */
-  readonly requireRunning: () => void
-  /** As {@link requireRunning}. Creates the task where there is none, and moves it to `working` unless it waits for the user. */
-  readonly work: () => void
-  /** Runs a change of the task. Throws the reason for which the run was ended in place of the error that results from it. */
-  readonly change: <T>(change: () => T) => T
-}
-
-interface Asking<P extends Principal> extends Pick<TurnHost, 'task' | 'move' | 'showAgain' | 'signal'> {
+/** What questions use of the other parts of their turn. */
+interface Parts {
+  readonly journal: Journal
+  readonly ids: TurnIds
   /** Called when the run begins or stops to wait for the user. */
   readonly onWaiting: () => void
-  readonly context: RunContext<P>
-  readonly journal: Journal
-  readonly messageId: (question: string) => string
 }
 
 export class Questions<P extends Principal> {
-  readonly #run: Asking<P>
+  readonly #run: RunPort<P>
+  readonly #parts: Parts
   readonly #unreadIds: string[] = []
   /** The ids of the messages that have answered questions. */
   readonly answerIds: string[] = []
@@ -60,8 +33,9 @@ export class Questions<P extends Principal> {
   #replayed: Question<P> | undefined
   #leave = (): void => {}
 
-  constructor(run: Asking<P>) {
+  constructor(run: RunPort<P>, parts: Parts) {
     this.#run = run
+    this.#parts = parts
   }
 
   /** Whether the code has yet to read an answer, or a question has none. */
@@ -80,7 +54,7 @@ export class Questions<P extends Principal> {
 
   /** Whether an earlier attempt has asked what has no answer, and the code has not asked it again. */
   get isLeftOpen(): boolean {
-    return this.#replayed !== undefined || this.#run.journal.hasOpenQuestion
+    return this.#replayed !== undefined || this.#parts.journal.hasOpenQuestion
   }
 
   /** Whether the code waits for the answer to an open question. Code that does not may wait for something else. */
@@ -105,7 +79,7 @@ export class Questions<P extends Principal> {
   ): { readonly name: string; readonly answer: Promise<ReadonlyMessage> } {
     if (this.isOpen || this.#replayed !== undefined)
       throw new TypeError('The run already waits for an answer: await it before you ask again')
-    const { journal } = this.#run
+    const { journal } = this.#parts
     const { id } = this.#run.task()
     const question = new Question<P>(id, journal.nameOf('question', state), check)
     if (journal.isReplaying) void this.#replay(question, state, prompt)
@@ -135,7 +109,7 @@ export class Questions<P extends Principal> {
       failure = error
     }
     this.#run.move('working', entries)
-    this.#run.onWaiting()
+    this.#parts.onWaiting()
     if (question === undefined) return false
     if (failure === undefined) this.#answer(question, message)
     else {
@@ -160,7 +134,8 @@ export class Questions<P extends Principal> {
    * @returns `false`, with nothing changed, when no question is open, or its answer has arrived.
    */
   withdraw(reason: Error, entries: () => readonly JournalEntry[] = () => []): boolean {
-    const { context, journal, move, onWaiting, task } = this.#run
+    const { context, move, task } = this.#run
+    const { journal, onWaiting } = this.#parts
     const isAnswered = this.#replayed === undefined || context.queues.has(task().id)
     if (this.#open === undefined && isAnswered) return false
     if (!journal.isRepeating) move('working', entries())
@@ -198,7 +173,8 @@ export class Questions<P extends Principal> {
   }
 
   #askNow(question: Question<P>, state: AskingState, prompt: Say): void {
-    const { journal, move, messageId, signal } = this.#run
+    const { journal, ids } = this.#parts
+    const { move, signal } = this.#run
     const { name } = question
     if (signal().aborted) {
       question.drop(signal().reason as Error)
@@ -209,7 +185,7 @@ export class Questions<P extends Principal> {
     // Before the task changes: a listener of the change may answer synchronously.
     this.#wait(question)
     try {
-      move(state, entries, { say: prompt, messageId: messageId(name) })
+      move(state, entries, { say: prompt, messageId: ids.ofQuestion(name) })
     } catch (error) {
       this.#close()
       throw error
@@ -219,7 +195,7 @@ export class Questions<P extends Principal> {
 
   /** Answers a question as the journal does, or asks it if the journal ends before. */
   async #replay(question: Question<P>, state: AskingState, prompt: Say): Promise<void> {
-    const { journal } = this.#run
+    const { journal } = this.#parts
     const { name } = question
     this.#replayed = question
     try {
@@ -238,7 +214,7 @@ export class Questions<P extends Principal> {
       }
       if (this.#answerNext(question, true)) return
       this.#wait(question)
-      this.#run.showAgain(state, { say: prompt, messageId: this.#run.messageId(name) })
+      this.#run.showAgain(state, { say: prompt, messageId: this.#parts.ids.ofQuestion(name) })
       this.#onWaiting()
     } catch (error) {
       this.#replayed = undefined
@@ -253,7 +229,8 @@ export class Questions<P extends Principal> {
    * @returns `false` when none waits.
    */
   #answerNext(question: Question<P>, isAsked: boolean): boolean {
-    const { context, journal, task } = this.#run
+    const { journal } = this.#parts
+    const { context, task } = this.#run
     const { id } = task()
     const next = context.queues.shift(id)
     if (next === undefined) return false
@@ -277,11 +254,11 @@ export class Questions<P extends Principal> {
 
   #wait(question: Question<P>): void {
     this.#open = question
-    this.#leave = this.#run.journal.enter()
+    this.#leave = this.#parts.journal.enter()
   }
 
   #onWaiting(): void {
-    this.#run.onWaiting()
+    this.#parts.onWaiting()
     // A listener that is added now misses an earlier abort.
     const { signal } = this.#run
     if (signal().aborted) this.drop(signal().reason as Error)
@@ -289,7 +266,7 @@ export class Questions<P extends Principal> {
 
   #answerEntries({ name }: Question<P>, { request }: QueuedMessage<P>): readonly JournalEntry[] {
     const { messageId } = request.message
-    return this.#run.journal.entriesFor({ kind: 'answer', name, messageId })
+    return this.#parts.journal.entriesFor({ kind: 'answer', name, messageId })
   }
 
   /** The answer that the conversation has. Tenant and principal are those of the turn. */

@@ -6,17 +6,14 @@
 import type { JsonValue } from '../../core/json-types.js'
 import type { Lifecycle } from '../../core/lifecycle.js'
 import type { TaskKey, TaskSnapshot } from '../../core/task.js'
-import type { Clock } from '../../runtime/clock.js'
-import type { GenerateId } from '../../runtime/ids.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
 import type { MessageQueues, QueuedMessage } from './message-queue.js'
 import type { ConversationOptions, ConversationPage } from './run.js'
 import type { StandardSchema } from '../standard-schema.js'
 import type { DelegationMarks } from '../journal/delegation-marks.js'
-import type { JournalLimits } from '../journal/journal-size.js'
 import type { EarlierAttempts, OpenTurn } from '../journal/open-turn.js'
+import type { TurnSettings } from '../journal/turn-port.js'
 import type { ObservedStep, StepFollower } from '../observers.js'
-import type { RetrySettings } from '../retry.js'
 import type { WorkedTasks } from '../tasks.js'
 import type { Principal } from '../caller.js'
 
@@ -27,19 +24,11 @@ export interface RunIds {
 }
 
 export interface RunContext<P extends Principal> {
-  readonly settings: {
+  readonly settings: TurnSettings & {
     readonly card: AgentCard
-    readonly generateId: GenerateId
     readonly tasks: { readonly lifecycle: Lifecycle; readonly taskTimeoutMs?: number }
     readonly output?: StandardSchema | undefined
-    readonly clock: Clock
-    readonly retry?: RetrySettings | undefined
-    readonly recordStacks: boolean
-    readonly limits: JournalLimits & {
-      readonly maxStepBytes: number
-      readonly maxDepth: number
-      readonly maxDelegationDepth: number
-    }
+    readonly limits: { readonly maxDelegationDepth: number }
   }
   /** Absent for a new turn. */
   readonly earlier?: EarlierAttempts | undefined

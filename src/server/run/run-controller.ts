@@ -7,12 +7,15 @@ import { A2AError } from '../../core/errors.js'
 import { readParams } from '../../core/validate.js'
 import type { JournalEntry } from '../../core/events.js'
 import type { TaskState } from '../../core/lifecycle.js'
+import type { JsonObject } from '../../core/json-types.js'
 import type { ArtifactInput, MessageInput, TaskUpdate } from '../../core/params.js'
-import type { TaskKey, TaskSnapshot } from '../../core/task.js'
+import type { Message, TaskKey, TaskSnapshot } from '../../core/task.js'
+import { textOf } from '../../wire/text.js'
 import type { Follower } from '../../remote/follower.js'
-import type { AskingState } from './question.js'
+import { lineageOf } from './lineage.js'
+import { originOf } from './message-queue.js'
+import type { AskingState, RunPort } from './run-port.js'
 import { Turn } from './turn.js'
-import { TurnRun } from './turn-methods.js'
 import { Deferred, type FirstResponse } from './first-response.js'
 import { toArtifact, toMessage, toProgress, toPrompt, toReply } from './agent-message.js'
 import type { Result } from './output.js'
@@ -27,7 +30,8 @@ import { RunTask } from './task/run-task.js'
 import type { MaybePromise } from '../../core/managers.js'
 import type { Principal } from '../caller.js'
 
-export class RunController<P extends Principal> extends TurnRun<P> implements Run<P> {
+export class RunController<P extends Principal> implements Run<P> {
+  readonly message: Message
   readonly attempt: number
   readonly response = new Deferred<FirstResponse>()
   readonly #context: RunContext<P>
@@ -38,6 +42,7 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
   #ended: Error | undefined
   /** What the code does in this turn, and did in earlier attempts of it. */
   readonly turn: Turn<P>
+  #hasRecorded = false
   /** Whether the executor has returned. */
   #hasReturned = false
   /** The pending or finished `reply()`; `undefined` when the executor has not called it. */
@@ -46,8 +51,8 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
   #isWorking = false
 
   constructor(context: RunContext<P>, taskId?: string) {
-    super(context)
     this.#context = context
+    this.message = context.message.request.message
     this.attempt = context.earlier?.attempt ?? 1
     this.#task = taskId === undefined ? undefined : new RunTask(taskId, context.tasks, true)
     this.#new = new NewTask(context, (id, error) => {
@@ -56,22 +61,35 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
     })
     // A message to an existing task has the task's context.
     this.#contextId = this.message.contextId
-    this.turn = new Turn(context, {
-      task: () => this.#requireTask(),
-      taskId: () => this.taskId,
-      deadline: () => this.deadline,
-      signal: () => this.signal,
-      move: (state, entries, said) => this.#moveWith(state, said?.say, entries, said?.messageId),
-      showAgain: (state, { say, messageId }) => {
-        if (this.task.state !== state) this.#move(state, this.#toMessage(say, messageId))
-      },
-      requireRunning: () => this.#task?.requireRunning(this.#abortReason),
-      work: () => {
-        this.#task?.requireRunning(this.#abortReason)
-        this.#requireWorking()
-      },
-      change: (change) => this.#change(change),
-    })
+    this.turn = new Turn(this.#toPort())
+  }
+
+  get text(): string {
+    return textOf(this.message)
+  }
+
+  get referenceTasks(): readonly TaskSnapshot[] {
+    return this.#context.referenceTasks()
+  }
+
+  get principal(): P | undefined {
+    return this.#context.message.caller.principal
+  }
+
+  get tenant(): string | undefined {
+    return this.#context.message.request.tenant
+  }
+
+  get metadata(): JsonObject {
+    return this.#context.message.request.metadata ?? {}
+  }
+
+  get extensions(): readonly string[] {
+    return this.#context.message.caller.extensions
+  }
+
+  get acceptedOutputModes(): readonly string[] {
+    return this.#context.message.request.acceptedOutputModes
   }
 
   get taskId(): string {
@@ -135,6 +153,55 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
 
   readonly conversation = (options?: ConversationOptions): Promise<ConversationPage> =>
     this.#context.conversation(this, options)
+
+  // Getters, so that runs which use none of these methods have none of them.
+  get ask(): Run<P>['ask'] {
+    return this.turn.ask
+  }
+
+  get approve(): Run<P>['approve'] {
+    return this.turn.approve
+  }
+
+  get step(): Run<P>['step'] {
+    return this.turn.step
+  }
+
+  get transaction(): Run<P>['transaction'] {
+    return this.turn.transaction
+  }
+
+  get delegate(): Run<P>['delegate'] {
+    return this.turn.delegate
+  }
+
+  get lineageTo(): Run<P>['lineageTo'] {
+    return this.turn.lineageTo
+  }
+
+  get sleep(): Run<P>['sleep'] {
+    return this.turn.sleep
+  }
+
+  get waitFor(): Run<P>['waitFor'] {
+    return this.turn.waitFor
+  }
+
+  get now(): Run<P>['now'] {
+    return this.turn.now
+  }
+
+  get random(): Run<P>['random'] {
+    return this.turn.random
+  }
+
+  get uuid(): Run<P>['uuid'] {
+    return this.turn.uuid
+  }
+
+  get changed(): Run<P>['changed'] {
+    return this.turn.changed
+  }
 
   readonly requireInput: Run<P>['requireInput'] = <S extends StandardSchema>(
     prompt: Say,
@@ -312,6 +379,49 @@ export class RunController<P extends Principal> extends TurnRun<P> implements Ru
 
   get #tasks(): RunContext<P>['tasks'] {
     return this.#context.tasks
+  }
+
+  #toPort(): RunPort<P> {
+    const context = this.#context
+    const { settings, tasks, earlier, marks, onStep } = context
+    const requireRunning = (): void => this.#task?.requireRunning(this.#abortReason)
+    return {
+      context,
+      settings,
+      tasks,
+      earlier,
+      marks,
+      onStep,
+      requireRunning,
+      message: this.message,
+      origin: originOf(context.message),
+      task: () => this.#requireTask(),
+      taskId: () => this.taskId,
+      signal: () => this.signal,
+      work: () => {
+        requireRunning()
+        this.#requireWorking()
+      },
+      change: (change) => this.#change(change),
+      record: tasks.recordJournal && ((entries) => this.#record(entries)),
+      stored: () => context.stored(this.#requireTask().id),
+      ask: (prompt) => this.turn.questions.ask('input-required', prompt),
+      lineageTo: (agent, options) => lineageOf(context, this, agent, options),
+      move: (state, entries, said) => this.#moveWith(state, said?.say, entries, said?.messageId),
+      showAgain: (state, { say, messageId }) => {
+        if (this.task.state !== state) this.#move(state, this.#toMessage(say, messageId))
+      },
+    }
+  }
+
+  #record(entries: readonly JournalEntry[]): void {
+    this.#task?.requireRunning(this.#abortReason)
+    const task = this.#requireTask()
+    const isFirst = !this.#hasRecorded && task.peek()?.state === 'submitted'
+    this.#hasRecorded = true
+    // In one change: a quick first step costs no other commit.
+    if (isFirst) this.#moveWith('working', undefined, entries)
+    else this.#change(() => this.#tasks.recordJournal?.(task.id, entries))
   }
 
   /** The task, open to changes. Creates it first where there is none. */

@@ -11,10 +11,18 @@ import type { JsonObject, ReadonlyJson } from '../../core/json-types.js'
 import type { Principal } from '../caller.js'
 import type { OutputOf, StandardSchema } from '../standard-schema.js'
 import type { AnswersTo, ApproveOptions, AskedQuestion, AskOptions, InputOptions } from './ask-types.js'
-import type { DelegatedMessage, DelegateOptions } from '../journal/delegation-types.js'
-import type { DelegationAgent, DelegationResult } from '../journal/delegation-types.js'
-import type { StepContext, StepOptions, StepOutput, TransactionWork } from '../journal/steps.js'
-import type { SignalOptions, SleepOptions } from '../journal/waits.js'
+import type {
+  DelegatedMessage,
+  DelegateOptions,
+  DelegationAgent,
+  DelegationResult,
+  SignalOptions,
+  SleepOptions,
+  StepContext,
+  StepOptions,
+  StepOutput,
+  TransactionWork,
+} from '../journal/call-types.js'
 
 /** A message of the conversation, read-only. */
 export interface ReadonlyMessage {

@@ -3,75 +3,56 @@
  *
  * @module
  */
-import { readOptions, requireBoolean } from '../../runtime/options.js'
-import type { ArtifactChanged, JournalEntry, TurnEntry } from '../../core/events.js'
-import type { AppendArtifactOptions, ArtifactInput } from '../../core/params.js'
-import { findArtifact } from '../../core/evolve.js'
-import type { TaskSnapshot } from '../../core/task.js'
-import type { ReadonlyJson } from '../../core/json-types.js'
-import { originOf, type QueuedMessage } from './message-queue.js'
-import { toContinued } from './agent-message.js'
-import type { RunContext } from './run-context.js'
-import type { ApproveOptions, InputOptions } from './ask-types.js'
-import type { ContinuedInput, ReadonlyMessage, Run, Say, TurnMethods } from './run.js'
-import type { OutputOf, StandardSchema } from '../standard-schema.js'
-import type { Principal } from '../caller.js'
-import { fittingId } from '../idempotency.js'
+import type { JournalEntry } from '../../core/events.js'
 import { isInterrupted } from '../../core/lifecycle.js'
-import { nextLineage, readLineage } from '../../core/lineage/lineage.js'
-import { agentIdOf } from '../../core/lineage/mark.js'
-import { delegate } from '../journal/delegations.js'
+import type { AppendArtifactOptions } from '../../core/params.js'
+import type { TaskSnapshot } from '../../core/task.js'
 import type { Follower } from '../../remote/follower.js'
+import type { Principal } from '../caller.js'
 import { beginAgain, continuedEntry } from '../journal/continuation.js'
-import { Halves, type Chunk } from '../journal/writes/halves.js'
+import { Delegations } from '../journal/delegations.js'
 import { Journal } from '../journal/journal.js'
-import { stepKey } from '../journal/names.js'
-import { OpenDelegations } from '../journal/open-delegations.js'
 import type { OpenTurn } from '../journal/open-turn.js'
-import { Questions, type TurnHost } from './questions.js'
-import { approve, ask, requireTyped, type AskHost } from './typed-questions.js'
-import { causeOf, type FailedStep } from '../journal/step-errors.js'
-import { StepWrites } from '../journal/writes/step-writes.js'
-import { runStep, type StepHost } from '../journal/steps.js'
-import { runTransaction } from '../journal/transactions.js'
-import { TurnIds, type MadeKind } from '../journal/writes/turn-ids.js'
+import { Steps } from '../journal/steps.js'
 import { Values } from '../journal/values.js'
 import { Waits } from '../journal/waits.js'
+import { Halves, type Chunk } from '../journal/writes/halves.js'
+import { append, StepWrites } from '../journal/writes/step-writes.js'
+import { TurnIds, type MadeKind } from '../journal/writes/turn-ids.js'
+import { toContinued } from './agent-message.js'
+import type { QueuedMessage } from './message-queue.js'
+import { Questions } from './questions.js'
+import type { RunPort } from './run-port.js'
+import type { InputOptions } from './ask-types.js'
+import type { ContinuedInput, ReadonlyMessage, Run, Say, TurnMethods } from './run.js'
+import { TypedQuestions } from './typed-questions.js'
+import type { OutputOf, StandardSchema } from '../standard-schema.js'
 
 /** What replays and records a turn. */
 interface Parts<P extends Principal> {
   readonly journal: Journal
   readonly questions: Questions<P>
+  readonly typed: TypedQuestions
   readonly waits: Waits
-  readonly followers: Set<Follower>
-  readonly delegations: OpenDelegations
+  readonly delegations: Delegations
+  readonly steps: Steps
   readonly writes: StepWrites
   readonly values: Values
 }
 
 export class Turn<P extends Principal> implements TurnMethods<P> {
   #isIdle = false
-  readonly #context: RunContext<P>
-  readonly #host: TurnHost
+  readonly #port: RunPort<P>
   /** Absent until the code needs them: most code asks for nothing, and has no earlier attempt. */
   #parts: Parts<P> | undefined
   /** Of the code outside of steps. */
   readonly #halves = new Halves()
-  readonly #ids: TurnIds<P>
-  #hasRecorded = false
-  /** The latest error of a failed step. */
-  #failed: FailedStep | undefined
+  readonly #ids: TurnIds
 
-  constructor(context: RunContext<P>, host: TurnHost) {
-    this.#context = context
-    this.#host = host
-    this.#ids = new TurnIds(context, {
-      taskId: () => host.task().id,
-      begun: () => this.#begun,
-      hasJournal: () => this.#parts !== undefined,
-      isFree: (id) => context.earlier === undefined || this.isReplaying || this.#made.writes.isFree(id),
-    })
-    if (context.earlier !== undefined) this.#parts = this.#makeParts()
+  constructor(port: RunPort<P>) {
+    this.#port = port
+    this.#ids = new TurnIds(port, () => this.#parts)
+    if (port.earlier !== undefined) this.#parts = this.#makeParts()
   }
 
   get questions(): Questions<P> {
@@ -80,7 +61,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
 
   /** Whether the journal of the turn is kept. */
   get isRecording(): boolean {
-    return this.#context.tasks.recordJournal !== undefined
+    return this.#port.record !== undefined
   }
 
   /** Whether an earlier attempt of the turn has been here: what the code shows now was shown then. */
@@ -115,18 +96,18 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
    */
   get wakeAt(): number | undefined {
     if (this.#parts === undefined) return undefined
-    const { journal, questions, waits, followers } = this.#parts
+    const { journal, questions, waits, delegations } = this.#parts
     const { isRecording, inFlight } = journal
     if (!isRecording || inFlight === 0) return undefined
     if (questions.isOpen && !questions.isAwaited) return undefined
     // A follower of agents has no timer.
-    if (followers.size > 0 && waits.dueAt !== Infinity) return undefined
+    if (delegations.followers.size > 0 && waits.dueAt !== Infinity) return undefined
     return inFlight === this.#waitCount + (questions.isOpen ? 1 : 0) ? waits.dueAt : undefined
   }
 
   /** Whether the code waits for another agent. */
   get hasFollowers(): boolean {
-    return (this.#parts?.followers.size ?? 0) > 0
+    return (this.#parts?.delegations.followers.size ?? 0) > 0
   }
 
   /** Whether the code waits for a time, a signal or another agent. */
@@ -135,8 +116,8 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
   }
 
   get #waitCount(): number {
-    const { waits, followers } = this.#made
-    return waits.count + followers.size
+    const { waits, delegations } = this.#made
+    return waits.count + delegations.followers.size
   }
 
   /** The names of the signals that the code waits for. */
@@ -163,15 +144,15 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
   abandon(): ReadonlySet<Follower> {
     this.#parts?.waits.drop()
     this.#parts?.questions.abandon()
-    const followers = new Set(this.#parts?.followers)
-    this.#parts?.followers.clear()
+    const followers = new Set(this.#parts?.delegations.followers)
+    this.#parts?.delegations.followers.clear()
     return followers
   }
 
   /** The part of the conversation that the code sees. See `Run.messages`. */
   conversation(messages: TaskSnapshot['messages']): TaskSnapshot['messages'] {
     if (!this.isRecording) return messages
-    return this.#made.values.conversation(messages, originOf(this.#context.message))
+    return this.#made.values.conversation(messages)
   }
 
   /** Removes and returns the answers that the code has not read, oldest first. */
@@ -209,48 +190,35 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
   }
 
   #write(chunk: Chunk, options: AppendArtifactOptions | undefined): void {
-    if (this.#parts === undefined) this.#append(chunk, options)
+    if (this.#parts === undefined) append(this.#port, chunk, options)
     else this.#parts.writes.write(chunk, options)
   }
 
-  #append(artifact: ArtifactInput, options: AppendArtifactOptions | undefined): ArtifactChanged {
-    const { id } = this.#host.task()
-    return this.#host.change(() => this.#context.tasks.appendArtifact(id, artifact, options))
+  requireTyped<S extends StandardSchema>(message: Say, options: InputOptions<S>): Promise<OutputOf<S>> {
+    return this.#made.typed.requireInput(message, options)
   }
 
-  readonly step: Run<P>['step'] = (name, work, options) => runStep(this.#stepHost(), name, work, options)
+  readonly ask: Run<P>['ask'] = (questions, options) => this.#made.typed.ask(questions, options)
+
+  get approve(): Run<P>['approve'] {
+    return this.#made.typed.approve
+  }
+
+  /** @throws What an open question throws of a message that its task does not have yet. */
+  checkAnswer(message: ReadonlyMessage): void {
+    this.#parts?.questions.check(message)
+  }
+
+  readonly step: Run<P>['step'] = (name, work, options) => this.#made.steps.step(name, work, options)
 
   readonly transaction: Run<P>['transaction'] = (name, work, options) =>
-    runTransaction(this.#stepHost(), name, work, options)
+    this.#made.steps.transaction(name, work, options)
 
-  readonly delegate: Run<P>['delegate'] = (name, agent, message, options = {}) => {
-    const { settings, stored, tasks } = this.#context
-    const { task, taskId, work, signal } = this.#host
-    const host = {
-      ...{ journal: this.#made.journal, work, signal, limits: settings.limits },
-      lineageTo: this.lineageTo,
-      taskId,
-      messageId: (label: string) => fittingId(this.#keyOf(task().id, label)),
-      followers: this.#made.followers,
-      marks: this.#made.delegations,
-      peek: (id: string) => tasks.peekTask(id),
-      stored: () => stored(task().id),
-      ask: (prompt: string) => this.questions.ask('input-required', prompt),
-    }
-    return delegate(host, name, agent, message, options)
-  }
+  readonly delegate: Run<P>['delegate'] = (name, agent, message, options) =>
+    this.#made.delegations.delegate(name, agent, message, options)
 
-  readonly lineageTo: Run<P>['lineageTo'] = (agent, options = {}) => {
-    const { mayRepeat = false } = readOptions(options, ['mayRepeat'], 'run.lineageTo')
-    requireBoolean('mayRepeat', mayRepeat)
-    const { settings, message } = this.#context
-    const sender = {
-      taskId: this.#host.taskId(),
-      received: readLineage(message.request.message.metadata),
-      own: agentIdOf(settings.card),
-      deadline: this.#host.deadline(),
-    }
-    return nextLineage(sender, agent, { maxDepth: settings.limits.maxDelegationDepth, mayRepeat })
+  get lineageTo(): Run<P>['lineageTo'] {
+    return this.#port.lineageTo
   }
 
   /**
@@ -261,30 +229,19 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
    */
   continueAs(input: ContinuedInput): OpenTurn | undefined {
     const { journal, questions } = this.#made
-    this.#host.signal().throwIfAborted()
+    const { signal, task: taskOf, context, tasks, change, message: before } = this.#port
+    signal().throwIfAborted()
     journal.requirePassed('continueAs')
     if (journal.inFlight > 0 || questions.areUnread)
       throw new TypeError('Before run.continueAs(), await all steps and waits that the run has started')
-    const { settings, message: before, tasks } = this.#context
     this.endChunks()
     if (!tasks.recordJournal) throw new TypeError('run.continueAs() needs a manager that keeps journals')
-    const message = toContinued(input, before.request.message, settings.limits)
-    const task = this.#host.task().show(undefined)
-    const entry = continuedEntry(this.#begun ?? journal.turn, task, message, questions.answerIds)
-    this.#host.change(() => tasks.recordJournal?.(this.#host.task().id, [entry]))
-    return beginAgain(entry, this.#host.task().show(undefined))
+    const message = toContinued(input, before, context.settings.limits)
+    const task = taskOf().show(undefined)
+    const entry = continuedEntry(this.#ids.begun ?? journal.turn, task, message, questions.answerIds)
+    change(() => tasks.recordJournal?.(taskOf().id, [entry]))
+    return beginAgain(entry, taskOf().show(undefined))
   }
-
-  requireTyped<S extends StandardSchema>(message: Say, options: InputOptions<S>): Promise<OutputOf<S>> {
-    return requireTyped(this.#askHost(), message, options)
-  }
-
-  readonly ask: Run<P>['ask'] = (questions, options = {}) => ask(this.#askHost(), questions, options)
-
-  readonly approve: Run<P>['approve'] = <const O extends readonly string[]>(
-    name: string,
-    options: ApproveOptions<O>,
-  ) => approve(this.#askHost(), name, options)
 
   readonly sleep: Run<P>['sleep'] = (name, options) => this.#made.waits.sleep(name, options)
 
@@ -309,21 +266,21 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
 
   /** The entries for code that threw `error`, and is not called again. */
   failureEntries(count: number, error: unknown): readonly JournalEntry[] {
-    const cause = causeOf(error, this.#failed, this.#context.settings.recordStacks)
-    return this.#made.journal.entriesFor({ kind: 'failure', reason: 'error', count, ...cause })
+    const { journal, steps } = this.#made
+    return journal.entriesFor({ kind: 'failure', reason: 'error', count, ...steps.causeOf(error) })
   }
 
   /** The code threw `error`, and is called again. */
   recordAttempt(number: number, error: unknown): void {
-    const cause = causeOf(error, this.#failed, this.#context.settings.recordStacks)
-    this.#made.journal.record({ kind: 'attempt', number, ...cause })
+    const { journal, steps } = this.#made
+    journal.record({ kind: 'attempt', number, ...steps.causeOf(error) })
   }
 
   /** The turn is over, and the task is not: the next message begins another turn. */
   end(): void {
     this.endChunks()
     try {
-      const { state } = this.#host.task().peek() ?? {}
+      const { state } = this.#port.task().peek() ?? {}
       const isWaiting = state !== undefined && isInterrupted(state)
       if (this.#parts === undefined && isWaiting) return
       const { journal, questions } = this.#made
@@ -333,74 +290,29 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     }
   }
 
-  /** What an earlier attempt has recorded of the beginning of the turn. */
-  get #begun(): TurnEntry | undefined {
-    const first = this.#context.earlier?.journal[0]?.entry
-    return first?.kind === 'turn' ? first : undefined
-  }
-
   get #made(): Parts<P> {
     return (this.#parts ??= this.#makeParts())
   }
 
   #makeParts(): Parts<P> {
-    const host = this.#host
-    const { message, note, earlier, tasks, settings, marks, stored } = this.#context
-    const { clock } = settings
-    const record = (entries: readonly JournalEntry[]): void => {
-      host.requireRunning()
-      const task = host.task()
-      const isFirst = !this.#hasRecorded && task.peek()?.state === 'submitted'
-      this.#hasRecorded = true
-      // In one change: a quick first step costs no other commit.
-      if (isFirst) host.move('working', entries)
-      else host.change(() => tasks.recordJournal?.(task.id, entries))
+    const port = this.#port
+    const ids = this.#ids
+    const { note } = port.context
+    const turn = {
+      ...{ kind: 'turn' as const, messageId: port.origin },
+      ...(note !== undefined && { note }),
+      ...(ids.first !== undefined && { ids: ids.first }),
     }
-    const journal = new Journal(
-      () => host.task().id,
-      {
-        ...{ kind: 'turn', messageId: originOf(message) },
-        ...(note !== undefined && { note }),
-        ...(this.#ids.first !== undefined && { ids: this.#ids.first }),
-      },
-      earlier?.journal,
-      this.isRecording ? record : undefined,
-      settings,
-      () => this.#onFlight(),
-    )
-    const { work, signal } = host
-    const peek = (): TaskSnapshot | null => host.task().peek()
-    const receive = (wait: string): ReadonlyJson | undefined => tasks.receive?.(host.task().id, wait)
+    const journal = new Journal(port, turn, () => this.#onFlight())
+    const waits = new Waits(port, journal)
+    const writes = new StepWrites(port)
+    const questions = new Questions(port, { journal, ids, onWaiting: () => this.#onWaiting() })
     return {
-      journal,
-      questions: new Questions({
-        ...{
-          ...host,
-          context: this.#context,
-          journal,
-          messageId: (name: string) => this.#ids.ofQuestion(name),
-        },
-        onWaiting: () => this.#onWaiting(),
-      }),
-      waits: new Waits({ journal, clock, work, signal, peek, receive, isLocal: tasks.finish === undefined }),
-      followers: new Set(),
-      delegations: new OpenDelegations({
-        marks,
-        task: () => tasks.peekTask(host.task().id),
-        stored: () => stored(host.task().id),
-      }),
-      writes: new StepWrites(
-        {
-          isRecording: this.isRecording,
-          append: (artifact, options) => this.#append(artifact, options),
-          find: (artifactId) => {
-            const { artifacts = [] } = peek() ?? {}
-            return artifacts[findArtifact(artifacts, artifactId)]
-          },
-        },
-        earlier?.artifacts,
-      ),
-      values: new Values(journal, clock, signal),
+      ...{ journal, waits, writes, questions },
+      typed: new TypedQuestions(port, { journal, waits, questions, ids }),
+      delegations: new Delegations(port, journal, ids),
+      steps: new Steps(port, { journal, waits, writes, ids }),
+      values: new Values(port, journal),
     }
   }
 
@@ -411,58 +323,6 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
 
   #onWaiting(): void {
     this.#isIdle = this.isIdle
-    this.#context.onWaiting(this.#isIdle)
-  }
-
-  #stepHost(): StepHost {
-    const { settings, stored, tasks, onStep } = this.#context
-    const { task, signal, requireRunning } = this.#host
-    const { transact } = tasks
-    const { journal, writes } = this.#made
-    return {
-      journal,
-      clock: settings.clock,
-      recordStacks: settings.recordStacks,
-      ...settings.limits,
-      key: (label) => this.#keyOf(this.#begun?.key ?? task().id, label),
-      requireRunning,
-      pause: (ms) => this.#made.waits.pause(ms),
-      signal,
-      attempt: (label, work) => writes.attempt(label, work),
-      settle: (label) => writes.settle(label),
-      onFailed: (step, error) => (this.#failed = { step, error }),
-      lease: () => tasks.requireLease?.(task().id),
-      stored: () => stored(task().id),
-      observe: (name, isReplayed) => onStep?.({ taskId: task().id, name, isReplayed }),
-      transact: transact && ((entry, work) => transact(task().id, entry, work)),
-    }
-  }
-
-  #askHost(): AskHost {
-    const { settings } = this.#context
-    const { taskId, signal, requireRunning, task } = this.#host
-    const { journal, waits, questions } = this.#made
-    requireRunning()
-    // Creates the task first where there is none: ids have the place of the turn in it.
-    const { id } = task()
-    return {
-      ...{ journal, taskId, signal, limits: settings.limits },
-      limit: (name, ms, expire) => waits.limit(name, ms, expire),
-      pose: (state, prompt, check) => questions.pose(state, prompt, check),
-      withdraw: (reason, entries) => questions.withdraw(reason, entries),
-      drop: (reason) => questions.drop(reason),
-      idOf: (label) => this.#keyOf(id, label).slice(encodeURIComponent(id).length + 1),
-    }
-  }
-
-  /** @throws What an open question throws of a message that its task does not have yet. */
-  checkAnswer(message: ReadonlyMessage): void {
-    this.#parts?.questions.check(message)
-  }
-
-  #keyOf(taskId: string, label: string): string {
-    const messages = this.#host.task().peek()?.messages ?? []
-    const origin = originOf(this.#context.message)
-    return stepKey(taskId, label, { messages, origin, round: this.#begun?.continued?.round })
+    this.#port.context.onWaiting(this.#isIdle)
   }
 }

@@ -20,6 +20,8 @@ import { textOf } from '../../wire/text.js'
 import type { Journal } from '../journal/journal.js'
 import { requireName } from '../journal/names.js'
 import type { QuestionTimer, Waits } from '../journal/waits.js'
+import type { TurnPort } from '../journal/turn-port.js'
+import type { TurnIds } from '../journal/writes/turn-ids.js'
 import {
   jsonSchemaOf,
   linesOf,
@@ -38,26 +40,28 @@ import type {
   AskOptions,
   InputOptions,
 } from './ask-types.js'
-import type { AskingState, CheckAnswer } from './question.js'
+import type { CheckAnswer } from './question.js'
 import type { ReadonlyMessage, Say } from './run.js'
 
-/** What questions use of their turn. */
-export interface AskHost {
+/** What questions with a schema use of the other parts of their turn. */
+interface Parts {
   readonly journal: Journal
-  readonly limit: Waits['limit']
-  readonly pose: (
-    state: AskingState,
-    prompt: Say,
-    check: CheckAnswer,
-  ) => { readonly name: string; readonly answer: Promise<ReadonlyMessage> }
-  readonly withdraw: (reason: Error, entries?: () => readonly JournalEntry[]) => boolean
-  readonly drop: (reason: Error) => void
-  /** The id for clients of the question with this label, unique in the task. */
-  readonly idOf: (label: string) => string
-  readonly taskId: () => string
-  readonly signal: () => AbortSignal
-  readonly limits: { readonly maxStepBytes: number; readonly maxDepth: number }
+  readonly waits: Pick<Waits, 'limit'>
+  readonly questions: {
+    pose(
+      state: 'input-required',
+      prompt: Say,
+      check: CheckAnswer,
+    ): { readonly name: string; readonly answer: Promise<ReadonlyMessage> }
+    withdraw(reason: Error, entries?: () => readonly JournalEntry[]): boolean
+    drop(reason: Error): void
+  }
+  readonly ids: Pick<TurnIds, 'ofAnswer'>
 }
+
+type Port = Pick<TurnPort, 'taskId' | 'signal' | 'settings'>
+
+interface AskHost extends Port, Parts {}
 
 interface Item {
   readonly key: string
@@ -84,6 +88,41 @@ interface AskSettings {
   readonly signal: AbortSignal | undefined
 }
 
+/** The calls of a run that ask with a schema. */
+export class TypedQuestions {
+  readonly #port: Pick<TurnPort, 'requireRunning' | 'task'>
+  readonly #host: AskHost
+
+  constructor(port: Port & Pick<TurnPort, 'requireRunning' | 'task'>, parts: Parts) {
+    const { taskId, signal, settings } = port
+    this.#port = port
+    this.#host = { taskId, signal, settings, ...parts }
+  }
+
+  requireInput<S extends StandardSchema>(message: Say, options: InputOptions<S>): Promise<OutputOf<S>> {
+    return requireTyped(this.#open(), message, options)
+  }
+
+  ask<const Q extends Readonly<Record<string, AskedQuestion>>>(
+    questions: Q,
+    options: AskOptions = {},
+  ): Promise<AnswersTo<Q>> {
+    return ask(this.#open(), questions, options)
+  }
+
+  readonly approve = <const O extends readonly string[]>(
+    name: string,
+    options: ApproveOptions<O>,
+  ): Promise<O[number] | 'expired'> => approve(this.#open(), name, options)
+
+  /** Creates the task where there is none: the ids of questions have the place of the turn in it. */
+  #open(): AskHost {
+    this.#port.requireRunning()
+    this.#port.task()
+    return this.#host
+  }
+}
+
 const ASK_KEYS = ['attempts', 'expiresInMs', 'signal']
 const MAX_QUESTIONS = 50
 const MAX_VERDICTS = 20
@@ -92,7 +131,7 @@ const MAX_PROBLEM = 1_000
 const EXAMPLE = `{ schema: z.object({ … }) }`
 
 /** See `Run.requireInput`. */
-export function requireTyped<S extends StandardSchema>(
+function requireTyped<S extends StandardSchema>(
   host: AskHost,
   message: Say,
   options: InputOptions<S>,
@@ -111,7 +150,7 @@ export function requireTyped<S extends StandardSchema>(
 }
 
 /** See `Run.ask`. */
-export function ask<const Q extends Readonly<Record<string, AskedQuestion>>>(
+function ask<const Q extends Readonly<Record<string, AskedQuestion>>>(
   host: AskHost,
   questions: Q,
   options: AskOptions,
@@ -133,7 +172,7 @@ export function ask<const Q extends Readonly<Record<string, AskedQuestion>>>(
 }
 
 /** See `Run.approve`. */
-export function approve<const O extends readonly string[]>(
+function approve<const O extends readonly string[]>(
   host: AskHost,
   name: string,
   options: ApproveOptions<O>,
@@ -186,7 +225,7 @@ function toSettings({ attempts = 3, expiresInMs, signal }: AskOptions): AskSetti
 function toItem(host: AskHost, key: string, say: Say, { schema, jsonSchema }: AnswerSchema): Item {
   requireSchema(schema, 'schema')
   const own = jsonSchemaOf(schema, jsonSchema)
-  const id = host.idOf(host.journal.nameOf('question', `ask ${key}`).slice('ask '.length))
+  const id = host.ids.ofAnswer(host.journal.nameOf('question', `ask ${key}`).slice('ask '.length))
   return { key, id, say, schema, jsonSchema: own, form: formOf(own) }
 }
 
@@ -208,8 +247,10 @@ async function askAll(
   const timer =
     expiresInMs === undefined || first === undefined
       ? undefined
-      : await host.limit(`answer to ${first.key}`, expiresInMs, (entries) => expire(host, late(), entries))
-  const stop = onAbort(signal, () => void host.withdraw(withdrawn(taskId(), signal)))
+      : await host.waits.limit(`answer to ${first.key}`, expiresInMs, (entries) =>
+          expire(host, late(), entries),
+        )
+  const stop = onAbort(signal, () => void host.questions.withdraw(withdrawn(taskId(), signal)))
   try {
     let problem: string | undefined
     for (let left = attempts; open.size > 0;) {
@@ -238,10 +279,10 @@ function withdrawn(taskId: string, signal: AbortSignal | undefined): A2AError {
 
 function expire(host: AskHost, reason: Error, entries: () => readonly JournalEntry[]): boolean {
   try {
-    return host.withdraw(reason, entries)
+    return host.questions.withdraw(reason, entries)
   } catch (error) {
     // The task has ended, or its journal is full.
-    host.drop(error as Error)
+    host.questions.drop(error as Error)
     return true
   }
 }
@@ -253,7 +294,11 @@ async function askOnce(
 ): Promise<Found> {
   const { journal, signal } = host
   const check: CheckAnswer = (message) => requireFitting(items, answersIn(message) ?? new Map())
-  const { name, answer } = host.pose('input-required', promptOf(items, problem, timer?.dueAt), check)
+  const { name, answer } = host.questions.pose(
+    'input-required',
+    promptOf(items, problem, timer?.dueAt),
+    check,
+  )
   const message = await answer
   const known = journal.pass('value', name)
   // An earlier attempt has recorded it.
@@ -380,7 +425,7 @@ function answerLines(items: readonly Item[], text: string): ReadonlyMap<string, 
 }
 
 /** A copy of what the schema has returned. */
-function readValue({ limits }: AskHost, { id }: Item, value: unknown): ReadonlyJson {
+function readValue({ settings: { limits } }: AskHost, { id }: Item, value: unknown): ReadonlyJson {
   const limit = { subject: `Answer ${id}`, option: 'limits.maxStepBytes', maxBytes: limits.maxStepBytes }
   const reader = new JsonReader(limit, limits.maxDepth)
   const read = reader.read(value, `answers.${id}`)

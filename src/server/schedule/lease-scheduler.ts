@@ -20,7 +20,7 @@ import { FollowedTasks } from './followed-tasks.js'
 import { FAILED, SHUT_DOWN } from '../run/failure-texts.js'
 import type { EarlierAttempts } from '../journal/open-turn.js'
 import type { RunHost } from './run-scheduler.js'
-import { UnreadMessages } from '../journal/unread-messages.js'
+import { UnreadMessages } from './unread-messages.js'
 import type { Principal } from '../caller.js'
 
 /** A turn that waits for a signal is continued after this time, in ms, in case nothing has woken it. */

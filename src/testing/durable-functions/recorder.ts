@@ -6,7 +6,7 @@
 import type { JournalEntry } from '../../core/events.js'
 import type { StoredEvent } from '../../durable/stored-events.js'
 import type { Run } from '../../server/run/run.js'
-import type { StepContext } from '../../server/journal/steps.js'
+import type { StepContext } from '../../server/journal/call-types.js'
 
 type StepEntry = Extract<JournalEntry, { readonly kind: 'step' }>
 

@@ -4,28 +4,31 @@
  * @module
  */
 import { ArtifactLedger, type Content, type PlannedWrite } from '../../../core/history/artifact-ledger.js'
+import { findArtifact } from '../../../core/evolve.js'
 import { isThenable } from '../../../core/emitter.js'
 import type { ArtifactChanged } from '../../../core/events.js'
 import type { AppendArtifactOptions, ArtifactInput } from '../../../core/params.js'
+import type { TurnPort } from '../turn-port.js'
 import { StepScopes, type StepScope } from './step-scopes.js'
 
-interface Host {
-  /** The artifact as it is. */
-  readonly find: (artifactId: string | undefined) => Content
-  readonly append: (artifact: ArtifactInput, options: AppendArtifactOptions | undefined) => ArtifactChanged
-  /** Whether events keep what `append` is told of steps. */
-  readonly isRecording: boolean
+/** Adds an artifact to the task, or a chunk of one. */
+export function append(
+  { task, tasks, change }: TurnPort,
+  artifact: ArtifactInput,
+  options: AppendArtifactOptions | undefined,
+): ArtifactChanged {
+  const { id } = task()
+  return change(() => tasks.appendArtifact(id, artifact, options))
 }
 
 export class StepWrites {
   readonly scopes = new StepScopes()
   readonly #ledger: ArtifactLedger
-  readonly #host: Host
+  readonly #port: TurnPort
 
-  /** @param stale - Artifacts with what an unfinished attempt of the turn has written, by id: what they hold without it. */
-  constructor(host: Host, stale: ReadonlyMap<string, Content> | undefined) {
-    this.#host = host
-    this.#ledger = new ArtifactLedger(stale)
+  constructor(port: TurnPort) {
+    this.#port = port
+    this.#ledger = new ArtifactLedger(port.earlier?.artifacts)
   }
 
   attempt<T>(label: string, work: () => T): T {
@@ -66,7 +69,7 @@ export class StepWrites {
 
   /** Whether a new artifact may have this id: the task has none with it, or shows what was undone of it. */
   isFree(artifactId: string): boolean {
-    return this.#ledger.isStale(artifactId) || this.#host.find(artifactId) === undefined
+    return this.#ledger.isStale(artifactId) || this.#find(artifactId) === undefined
   }
 
   #endChunks(scope: StepScope): void {
@@ -78,12 +81,17 @@ export class StepWrites {
   }
 
   #make({ artifact, options }: PlannedWrite): void {
-    const { append, find, isRecording } = this.#host
     const { step, restored, ...plain } = options ?? {}
     const { artifactId } = artifact
     const isTracked = this.#ledger.tracks(artifactId, step)
-    const before = isTracked && !this.#ledger.has(artifactId) ? find(artifactId) : undefined
-    const event = append(artifact, isRecording ? options : plain)
+    const before = isTracked && !this.#ledger.has(artifactId) ? this.#find(artifactId) : undefined
+    const event = append(this.#port, artifact, this.#port.record === undefined ? plain : options)
     if (isTracked) this.#ledger.add({ ...event, step, restored }, before)
+  }
+
+  /** The artifact as it is. */
+  #find(artifactId: string | undefined): Content {
+    const { artifacts = [] } = this.#port.task().peek() ?? {}
+    return artifacts[findArtifact(artifacts, artifactId)]
   }
 }

@@ -6,9 +6,9 @@
 import type { SharedTasks } from '../../core/managers.js'
 import type { Message, TaskSnapshot } from '../../core/task.js'
 import type { Principal } from '../caller.js'
-import { readOpenTurn, unreadMessages } from './earlier-attempts.js'
+import { readOpenTurn, unreadMessages } from '../journal/earlier-attempts.js'
 import type { MessageQueues, QueuedMessage } from '../run/message-queue.js'
-import type { RequestNotes } from '../schedule/request-notes.js'
+import type { RequestNotes } from './request-notes.js'
 
 interface UnreadContext<P extends Principal> {
   readonly tasks: SharedTasks

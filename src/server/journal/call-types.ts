@@ -1,0 +1,93 @@
+/**
+ * What code passes to the methods of a run that the journal keeps, and what it gets.
+ *
+ * @module
+ */
+import type { JsonObject, ReadonlyJson } from '../../core/json-types.js'
+import type { Part } from '../../core/task.js'
+import type { Nothing } from '../nothing.js'
+import type { RetryOptions } from '../retry.js'
+import type { StandardSchema } from '../standard-schema.js'
+
+/** The work of a transaction, with the client of the store. */
+export interface TransactionWork<T, C> {
+  (client: C, step: StepContext): T | Promise<T>
+}
+
+/** What the work of a step receives. */
+export interface StepContext {
+  /** Aborts when the run's signal aborts, or `timeoutMs` has passed. */
+  readonly signal: AbortSignal
+  /**
+   * The same for each attempt of this step, in every process: pass it to services as their idempotency key. Made of the task's
+   * id: an id that is used again after its task was removed has the same keys again.
+   */
+  readonly key: string
+  /** `1` for the first attempt of this process. */
+  readonly attempt: number
+}
+
+/** Options of `run.step`. */
+export interface StepOptions {
+  /**
+   * When and how often a step that throws is tried again. Default is one attempt. If the process dies, the next one begins
+   * with the first attempt at once.
+   */
+  readonly retry?: RetryOptions | undefined
+  /** The time limit of each attempt, in ms. Default is no limit. */
+  readonly timeoutMs?: number | undefined
+}
+
+/** What a step may return: JSON, or nothing. */
+export type StepOutput = ReadonlyJson | Nothing
+
+/** When a sleep ends: one of both. */
+export type SleepOptions =
+  | { readonly ms: number; readonly until?: undefined }
+  | { readonly until: Date | number; readonly ms?: undefined }
+
+/** Options of `run.waitFor`. */
+export interface SignalOptions<T> {
+  /** Checks the value of the signal, and may change it. Default is no check. */
+  readonly schema?: StandardSchema<unknown, T> | undefined
+}
+
+/** A message to another agent: a text, or parts. */
+export type DelegatedMessage =
+  string | { readonly parts: readonly Part[]; readonly metadata?: JsonObject | undefined }
+
+/** The end of a delegation, as JSON. `type` and `text` are those of the result of `A2AClient.run`. */
+export interface DelegationResult {
+  /** Whether the agent has completed the task, or replied. */
+  readonly ok: boolean
+  readonly type: string
+  readonly text: string
+  /** The agent's task, as far as it is known. */
+  readonly task?: ReadonlyJson
+  /** The agent's reply without a task. */
+  readonly message?: ReadonlyJson
+  /** The code of the error, where there is one. */
+  readonly code?: string
+}
+
+/** What `run.delegate` needs of an agent: an `A2AClient` is one. */
+export interface DelegationAgent {
+  readonly card: { readonly name: string }
+  run(
+    message: never,
+    options: never,
+  ): Promise<{ readonly ok: boolean; readonly type: string; readonly text: string }>
+}
+
+/** Options of `run.delegate`. */
+export interface DelegateOptions {
+  /**
+   * Answers a question of the agent. It is called again when the turn continues. If it returns `undefined`, the result is
+   * `input-required`. Default is to ask the user, by `run.requireInput`.
+   */
+  readonly onInputRequired?: ((question: DelegationResult) => AnswerOf | Promise<AnswerOf>) | undefined
+  /** Whether the agent may be one that has led to this task. Default is `false`. */
+  readonly mayRepeat?: boolean | undefined
+}
+
+export type AnswerOf = DelegatedMessage | undefined
