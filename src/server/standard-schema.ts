@@ -108,7 +108,8 @@ export function jsonSchemaOf(schema: StandardSchema, given: unknown): JsonObject
   }
   const known = made.get(schema)
   if (known !== undefined) return known
-  const { $schema, ...own } = convert(schema)
+  const own = { ...convert(schema) }
+  delete own['$schema']
   made.set(schema, own)
   return own
 }

@@ -143,7 +143,10 @@ export class Waits {
       return
     }
     const wake = { kind: 'wake', name: label } as const
-    if (timer.isOver || signal().aborted) return this.#recordEnd(wake)
+    if (timer.isOver || signal().aborted) {
+      this.#recordEnd(wake)
+      return
+    }
     const leave = journal.enter()
     const dueAt = Date.parse(timer.dueAt)
     const wait = { dueAt, reject: leave, stop: (): void => {} }

@@ -138,14 +138,12 @@ function requireTyped<S extends StandardSchema>(
 ): Promise<OutputOf<S>> {
   const keys = ['schema', 'jsonSchema', 'name', ...ASK_KEYS]
   const given = readOptions(options, keys, 'run.requireInput', undefined, `an object: ${EXAMPLE}`)
-  const { name = 'input', schema } = given
+  const { name = 'input' } = given
   requireName('question', name)
   toMessage(message)
   const item = toItem(host, name, message, given)
   // What the schema has returned, or what the journal kept of it.
-  const first = askAll(host, [item], toSettings(given)).then(
-    (values) => values[name] as OutputOf<typeof schema>,
-  )
+  const first = askAll(host, [item], toSettings(given)).then((values) => values[name] as OutputOf<S>)
   return observed(first)
 }
 
@@ -157,7 +155,8 @@ function ask<const Q extends Readonly<Record<string, AskedQuestion>>>(
 ): Promise<AnswersTo<Q>> {
   const settings = toSettings(readOptions(options, ASK_KEYS, 'run.ask'))
   const wanted = `an object of questions: { city: { message: 'Where?', schema } }`
-  const given = readOptions(questions, Object.keys(Object(questions)), 'run.ask', 'questions', wanted)
+  const known = Object.keys({ ...questions })
+  const given = readOptions(questions, known, 'run.ask', 'questions', wanted)
   const entries = Object.entries<AskedQuestion>(given)
   if (entries.length === 0 || entries.length > MAX_QUESTIONS)
     throw new RangeError(`run.ask() takes 1 to ${MAX_QUESTIONS} questions, got ${entries.length}`)

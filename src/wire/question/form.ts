@@ -11,7 +11,7 @@ import { isRecord, type Unread } from '../../runtime/unread.js'
 
 /** One of the values that a question offers. */
 export interface FormOption {
-  readonly value: ReadonlyJson
+  readonly value: string | number | boolean | null
   readonly label: string
 }
 
@@ -149,12 +149,15 @@ function options(
   given: readonly { readonly value: unknown; readonly title?: unknown }[],
 ): readonly FormOption[] | undefined {
   const read = given.flatMap(({ value, title }) => {
-    if (value !== null && !['string', 'number', 'boolean'].includes(typeof value)) return []
+    if (!isPlainValue(value)) return []
     const label = typeof title === 'string' && title !== '' ? title : String(value)
-    // One of the types above.
-    return [{ value: value as ReadonlyJson, label: label.slice(0, MAX_LABEL) }]
+    return [{ value, label: label.slice(0, MAX_LABEL) }]
   })
   return read.length === given.length && read.length > 0 ? read : undefined
+}
+
+function isPlainValue(value: unknown): value is FormOption['value'] {
+  return value === null || ['string', 'number', 'boolean'].includes(typeof value)
 }
 
 const YES = new Set(['yes', 'y', 'true'])

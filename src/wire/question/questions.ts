@@ -58,9 +58,11 @@ export function answerPart(answers: Readonly<Record<string, ReadonlyJson>>): { r
 
 /** The questions of an agent's message, at most 100. What is no question, or too large, is left out. */
 export function questionsIn(message: { readonly parts?: Parts } | undefined): readonly OpenQuestion[] {
-  const lists = dataOf(message).map(({ questions }) => (Array.isArray(questions) ? questions : []))
+  const lists = dataOf(message).map(({ questions }) =>
+    Array.isArray(questions) ? (questions as readonly unknown[]) : [],
+  )
   const found = new Map<string, OpenQuestion>()
-  for (const given of lists.flat().slice(0, MAX_QUESTIONS) as readonly unknown[]) {
+  for (const given of lists.flat().slice(0, MAX_QUESTIONS)) {
     const question = readQuestion(given)
     if (question !== undefined) found.set(question.id, question)
   }
