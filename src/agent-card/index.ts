@@ -27,4 +27,5 @@ export {
 } from './sign.js'
 export { subAgentsToSkills, toolsToSkills, type Tool, type ToolTables } from './skills.js'
 export { toHybridCard, type CardEncoder } from './versions.js'
+export { QUESTIONS_EXTENSION } from '../wire/question/questions.js'
 export { toV03Card } from '../wire/v0-3/card.js'

@@ -39,6 +39,16 @@ export type { Fetch } from '../runtime/fetch.js'
 export { RemoteAgent, type ChatMessage, type RemoteAgentOptions } from './remote-agent.js'
 export type { RetryOptions } from '../http/retry.js'
 export type { DelegationOptions, RunOptions, RunResult, RunUpdate } from './run/run-types.js'
+export type { AgentQuestion, QuestionAnswers } from './run/questions.js'
+export {
+  formOf,
+  valueFromText,
+  wantedBy,
+  type Form,
+  type FormField,
+  type FormOption,
+} from '../wire/question/form.js'
+export type { OpenQuestion } from '../wire/question/questions.js'
 export type { RunHandle } from '../remote/runner.js'
 export type { StreamOptions } from './connection/transport.js'
 export { urlGuard, validateUrl, type UrlGuard, type UrlGuardOptions } from '../http/url-guard.js'

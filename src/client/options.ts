@@ -144,6 +144,7 @@ const RUN_KEYS = [
   'repeats',
   'onUpdate',
   'onInputRequired',
+  'onQuestions',
   'onAuthRequired',
   'idleTimeoutMs',
   'pollIntervalMs',
@@ -352,7 +353,7 @@ export function requireDelegationOptions(options: DelegationOptions, where: stri
 export function requireRunOptions(options: RunOptions): RunOptions {
   requireOptions(options, RUN_KEYS, 'run')
   if (options.repeats !== undefined) check(HandleSchema, options.repeats, 'repeats')
-  requireFunctions(options, ['onStart', 'onUpdate', 'onInputRequired', 'onAuthRequired'])
+  requireFunctions(options, ['onStart', 'onUpdate', 'onInputRequired', 'onQuestions', 'onAuthRequired'])
   return options
 }
 

@@ -183,7 +183,8 @@ export interface SpentInStep extends Spent {
  * - `delegate`: the code is about to send a message to another agent, whose run has this handle.
  * - `handle`: the other agent has answered, with its task.
  * - `delegated`: the other agent's task has ended, or waits.
- * - `value`: the code received a time, a random number or an id.
+ * - `value`: the code received a time, a random number or an id; or, with the name of a question that has a schema, what its
+ *   answer was found to be.
  * - `change`: the code takes the new way at a change of its version.
  * - `spend`: the code has spent this. Within the work of a step, the entry has the name of the step in place of its own: a replay
  *   does not pass it.
@@ -225,7 +226,7 @@ export type JournalEntry = Recorded &
       })
     | (Asked & { readonly kind: 'handle'; readonly handle: ReadonlyJson })
     | (Asked & { readonly kind: 'delegated'; readonly result: ReadonlyJson })
-    | (Asked & { readonly kind: 'value'; readonly value: string | number })
+    | (Asked & { readonly kind: 'value'; readonly value: ReadonlyJson })
     | (Asked & { readonly kind: 'change' })
     | (Asked & Spent & { readonly kind: 'spend' })
     | SpentInStep

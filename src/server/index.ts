@@ -51,10 +51,18 @@ export type {
 } from './journal/call-types.js'
 export type { StepOutput } from './journal/step-output.js'
 export type { SpentAmounts } from './journal/spending.js'
+export type {
+  AnswerSchema,
+  AnswersTo,
+  ApproveOptions,
+  AskedQuestion,
+  AskOptions,
+  InputOptions,
+} from './run/ask-types.js'
 export type { BackoffOptions, RetryOptions } from './retry.js'
 export type { Principal } from './caller.js'
 export type { AnyTasks } from './tasks.js'
-export type { InputOf, StandardIssue, StandardResult, StandardSchema } from './standard-schema.js'
+export type { InputOf, OutputOf, StandardIssue, StandardResult, StandardSchema } from './standard-schema.js'
 export { SSEStream } from './streams/sse-stream.js'
 export type { NodeResponse, SSEStreamOptions } from './streams/sse-stream.js'
 export { textOf } from '../wire/text.js'

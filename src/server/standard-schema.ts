@@ -3,7 +3,9 @@
  *
  * @module
  */
+import type { JsonObject } from '../core/json-types.js'
 import { describe } from '../runtime/describe.js'
+import { isRecord } from '../runtime/unread.js'
 
 /**
  * A schema of any library that implements Standard Schema 1, such as zod, Valibot and ArkType
@@ -30,6 +32,9 @@ export interface StandardIssue {
 
 /** The values that the schema accepts. */
 export type InputOf<S extends StandardSchema> = NonNullable<S['~standard']['types']>['input']
+
+/** What the schema returns for the values that it accepts. */
+export type OutputOf<S extends StandardSchema> = NonNullable<S['~standard']['types']>['output']
 
 /** @throws {TypeError} for anything but a Standard Schema. */
 export function requireSchema(value: unknown, option = 'output'): void {
@@ -67,12 +72,57 @@ export function linesOf(issues: readonly StandardIssue[]): string {
   return shown.join('; ')
 }
 
-function toLine({ message, path = [] }: StandardIssue): string {
+function toLine(issue: StandardIssue): string {
+  const at = pathOf(issue)
+  return at === '' ? issue.message : `${at}: ${issue.message}`
+}
+
+/** Where the value is invalid, such as `days[0].city`. Empty for the value itself. */
+export function pathOf({ path = [] }: StandardIssue): string {
   let at = ''
   for (const segment of path) {
     const key = typeof segment === 'object' ? segment.key : segment
     if (typeof key === 'number') at += `[${key}]`
     else at += at === '' ? String(key) : `.${String(key)}`
   }
-  return at === '' ? message : `${at}: ${message}`
+  return at
+}
+
+/** A schema is often made once and used for many questions. */
+const made = new WeakMap<object, JsonObject>()
+
+const NO_JSON_SCHEMA =
+  'The schema of a question has no JSON Schema: use a library with Standard JSON Schema, such as zod 4.2 or later, or pass "jsonSchema", as in { schema, jsonSchema: z.toJSONSchema(schema) }'
+
+/**
+ * The JSON Schema of the values that the schema accepts: `given`, or as the schema says by the extension of Standard Schema for
+ * JSON Schema.
+ *
+ * @throws {TypeError} for a schema that does not say.
+ */
+export function jsonSchemaOf(schema: StandardSchema, given: unknown): JsonObject {
+  if (given !== undefined) {
+    // The task checks that it is JSON.
+    if (isRecord(given)) return given as JsonObject
+    throw new TypeError(`"jsonSchema" must be an object, got ${describe(given)}`)
+  }
+  const known = made.get(schema)
+  if (known !== undefined) return known
+  const own = { ...convert(schema) }
+  delete own['$schema']
+  made.set(schema, own)
+  return own
+}
+
+function convert(schema: StandardSchema): JsonObject {
+  const converter: unknown = Reflect.get(schema['~standard'], 'jsonSchema')
+  const input: unknown = isRecord(converter) ? converter['input'] : undefined
+  if (typeof input !== 'function') throw new TypeError(NO_JSON_SCHEMA)
+  try {
+    const converted: unknown = Reflect.apply(input, converter, [{ target: 'draft-2020-12' }])
+    if (isRecord(converted)) return converted as JsonObject
+  } catch (cause) {
+    throw new TypeError(NO_JSON_SCHEMA, { cause })
+  }
+  throw new TypeError(NO_JSON_SCHEMA)
 }

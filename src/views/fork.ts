@@ -215,7 +215,13 @@ function withAnswers<S extends string>(past: Past<S>, answers: Named, rules: For
     const entry = { kind: 'answer', name, messageId: message.messageId } as const
     const { entry: old } = found
     if (old.kind === 'answer') {
-      events = events.map((event) => {
+      // What the old answer was found to be.
+      const read = past.entries.filter(
+        ({ generation, entry: each }) =>
+          each.kind === 'value' && each.name === name && generation > found.generation,
+      )
+      const others = events.filter((event) => !read.some((each) => each === event))
+      events = others.map((event) => {
         if (event === found) return { ...found, entry: { ...old, ...entry } }
         return isMessage(event, old.messageId) ? { ...event, message } : event
       })

@@ -32,6 +32,14 @@ export { v1, type V1Options } from './v1/dialect.js'
 export { v1_1 } from './v1/preview.js'
 export { decodeError, type RemoteErrorContext } from './client/errors.js'
 export { invalidAnswer } from '../core/errors.js'
+export {
+  answerPart,
+  answersIn,
+  openQuestionsOf,
+  QUESTIONS,
+  questionsIn,
+  type OpenQuestion,
+} from './question/questions.js'
 export { textOf } from './text.js'
 export { v0_3Client } from './client/v0-3.js'
 export { v1Client } from './client/v1.js'

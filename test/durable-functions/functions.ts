@@ -6,6 +6,7 @@ import { A2AClient } from 'a2a-tasks/client'
 import { memoryStore } from 'a2a-tasks/durable'
 import { createRequestHandler, textOf, type RequestHandler } from 'a2a-tasks/server'
 import type Database from 'libsql'
+import * as z from 'zod'
 
 export type CreateStore = NonNullable<TestDurableOptions['createStore']>
 
@@ -67,6 +68,29 @@ const values = async (run: Run): Promise<string> => {
     value.get('at')?.getTime(),
     `${fault.name} ${fault.cause instanceof Date}`,
   ].join()
+}
+
+const typed = async (run: Run): Promise<string> => {
+  const trip = z.object({ city: z.string(), nights: z.int() })
+  const { city, nights } = await run.requireInput('Where?', { schema: trip })
+  run.artifact({ artifactId: 'log', parts: [{ text: `${nights} nights in ${city}. ` }] })
+  const { hotel, car } = await run.ask({
+    hotel: { message: 'Which hotel?', schema: z.string().min(3) },
+    car: { message: 'A car?', schema: z.boolean() },
+  })
+  const price = await run.step('price', () => nights * (car ? 100 : 50))
+  const verdict = await run.approve('book', { message: `${hotel} for ${price}?`, expiresInMs: 3_600_000 })
+  return `${verdict} ${await run.step('book', () => hotel)}`
+}
+
+const expiring = async (run: Run): Promise<string> => {
+  const verdict = await run.approve('book', { message: 'Book?', expiresInMs: 60_000 })
+  const beside = await Promise.all([
+    run.requireInput('Name?', { schema: z.string(), expiresInMs: 30_000 }).catch(String),
+    run.step('beside', () => 'done'),
+    run.sleep('pause', { ms: 45_000 }),
+  ])
+  return `${verdict} ${beside[0]} ${beside[1]} ${await run.step('after', () => 'all')}`
 }
 
 const parallel = async (run: Run): Promise<string> => {
@@ -407,6 +431,20 @@ export const FUNCTIONS: readonly Case[] = [
       messages: ['go', { signal: 'approval', value: { value: new Map([['at', new Date(0)]]) } }],
     },
   },
+    name: 'questions with a schema',
+    execute: typed,
+    options: {
+      messages: [
+        'go',
+        { answers: { input: { city: 'Rome', nights: 2 } } },
+        { answers: { car: true } },
+        'no',
+        'Ritz',
+        { answers: { book: 'approve' } },
+      ],
+    },
+  },
+  { name: 'questions that expire', execute: expiring, options: { messages: ['go', 'approve'] } },
   { name: 'parallel steps', execute: parallel, options: { messages: ['go'] } },
   { name: 'a generator', execute: generator, options: { messages: ['go', 'three'] } },
   {

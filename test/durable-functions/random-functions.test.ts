@@ -5,6 +5,7 @@ import { textOf, type Execute, type Run } from 'a2a-tasks/server'
 import { testDurable } from 'a2a-tasks/testing'
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import * as z from 'zod'
 import { runsAll } from '../support/samples.js'
 
 /** The artifact that code writes to: one of its own id, or a new one. */
@@ -15,6 +16,7 @@ type Act =
   | { readonly act: 'write'; readonly to: Place; readonly append: boolean }
   | { readonly act: 'step'; readonly name: 'x' | 'y'; readonly writes: Place; readonly fails: boolean }
   | { readonly act: 'ask' }
+  | { readonly act: 'typed'; readonly expires: boolean }
   | { readonly act: 'all'; readonly branches: number }
   | { readonly act: 'stream'; readonly branches: number; readonly to: 'a' | 'new'; readonly flaky: boolean }
   | { readonly act: 'value' | 'update' | 'metadata' | 'spend' | 'change' | 'again' | 'throw' }
@@ -32,6 +34,7 @@ const acts: fc.Arbitrary<Act> = fc.oneof(
     fails: fc.boolean(),
   }),
   fc.record({ act: fc.constant('ask') }),
+  fc.record({ act: fc.constant('typed'), expires: fc.boolean() }),
   fc.record({ act: fc.constant('all'), branches: fc.integer({ min: 2, max: 3 }) }),
   fc.record({
     act: fc.constant('stream'),
@@ -86,6 +89,10 @@ async function perform(run: Run, act: Act, at: number): Promise<unknown> {
         .catch(String)
     case 'ask':
       return textOf(await run.requireInput(`Question ${at}?`))
+    case 'typed': {
+      const expiry = act.expires ? { expiresInMs: 86_400_000 } : {}
+      return await run.requireInput(`Value ${at}?`, { schema: z.string().min(1), ...expiry })
+    }
     case 'all': {
       const branch = async (index: number): Promise<number> => {
         const first = await run.step(`branch ${index}`, () => index)
@@ -140,7 +147,11 @@ function resultOf({ state, artifacts, messages, metadata }: Task): unknown {
   // Each attempt of a step spends. Other code spends once.
   const { total, models } = spendingOf({ metadata }) ?? {}
   const shown = { ...metadata, [SPENDING]: { cost: total?.['cost'], models } }
-  return { state, messages, metadata: shown, artifacts: Object.fromEntries(chunks) as unknown }
+  // When a question expires depends on when it was asked.
+  const said: unknown = JSON.parse(
+    JSON.stringify(messages, (key, value: unknown) => (key === 'expiresAt' ? '' : value)),
+  )
+  return { state, messages: said, metadata: shown, artifacts: Object.fromEntries(chunks) as unknown }
 }
 
 /** `npm run test:all` tries more. */
@@ -161,7 +172,7 @@ test(`${RUNS} random functions end the same with and without crashes`, { timeout
         ),
         program,
       ]
-      const questions = rounds.flat().filter(({ act }) => act === 'ask')
+      const questions = rounds.flat().filter(({ act }) => act === 'ask' || act === 'typed')
       const answers = questions.map((_, index) => `answer ${index}`)
       const { task } = await testDurable(functionOf(program, isGenerator), {
         messages: ['begin', ...answers],

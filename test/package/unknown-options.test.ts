@@ -2,6 +2,7 @@
  * Unknown options: every public function refuses them. The type checker finds the functions, so that none is forgotten.
  */
 import Database from 'libsql'
+import * as z from 'zod'
 import { describe, expect, test } from 'vitest'
 import {
   buildAgentCardForAgent,
@@ -267,10 +268,13 @@ async function withTask(
 
 /** Calls within a run: its error becomes that of the call. */
 const RUN: Record<string, (run: Run, unknown: never) => unknown> = {
+  'Run.approve(1)': (run, of: object) => run.approve('a', { message: 'x', ...of }),
   'Run.artifact(1)': (run, of) => run.artifact('x', of),
+  'Run.ask(1)': (run, of) => run.ask({ a: { message: 'x', schema: z.string() } }, of),
   'Run.delegate(3)': (run, of) => run.delegate('d', client, 'x', of),
   'Run.conversation(0)': (run, of) => run.conversation(of),
   'Run.lineageTo(1)': (run, of) => run.lineageTo(url, of),
+  'Run.requireInput(1)': (run, of: object) => run.requireInput('x', { schema: z.string(), ...of }),
   'Run.sleep(1)': (run, of: object) => run.sleep('s', { ms: 1, ...of }),
   'Run.step(2)': (run, of) => run.step('s', execute, of),
   'Run.transaction(2)': (run, of) => run.transaction('s', execute, of),
@@ -312,6 +316,7 @@ const NO_OPTIONS: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/^(children|deadLetters|redrive|redriveAll)\(0\)/, 'a manager, which has documents over a store'],
   [/^(TaskStore|SqliteStore|PostgresStore|RedisStore)\./, 'the manager calls its store'],
   [/^(Dialect|Codec|ClientCodec)\./, 'a handler or a client calls its dialect'],
+  [/^(answersIn|openQuestionsOf|questionsIn|valueFromText|wantedBy)\(0\)/, 'a message, a task or a form'],
   [/^AgentProvider\./, 'the gateway calls its provider'],
   [
     / (HandlerObserver|TasksObserver|LeasedTasksListener|NodeResponse|IoRedisClient, NodeRedisClient)$/,
@@ -393,8 +398,6 @@ describe('an unknown option is refused by', () => {
 })
 
 test.each<[string, unknown, (run: Run, unknown: never) => unknown]>([
-  ['requireInput', { timeoutMs: 5 }, (run, other) => ask(run.requireInput, other)],
-  ['requireInput', 5, (run, other) => ask(run.requireInput, other)],
   ['requireAuth', { timeoutMs: 5 }, (run, other) => ask(run.requireAuth, other)],
   ['update', { current: 1 }, (run, other) => ask(run.update, other)],
 ])('run.%s refuses a second argument: %j', async (name, other, work) => {

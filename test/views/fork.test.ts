@@ -12,6 +12,7 @@ import {
 } from 'a2a-tasks'
 import type { Execute, RequestHandlerOptions } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
+import * as z from 'zod'
 import { begin, pass, replicas, settle, textOf } from '../server/durable/support/replicas.js'
 import { agent, MANAGERS, textsOf, type Agent } from '../server/journal/support/managers.js'
 
@@ -51,6 +52,30 @@ async function travelled({ say, reaches }: Agent, city: string, state = 'complet
 }
 
 describe.each(MANAGERS)('over %s', (_, open) => {
+  test('reads another answer to a question with a schema, also where the fork shares more of the past', async () => {
+    const from = await agent(open, async (run) => {
+      const count = await run.requireInput('How many?', { schema: z.int() })
+      const price = await run.step('price', () => 10)
+      const isSure = await run.requireInput('Sure?', { schema: z.boolean() })
+      return `${count} for ${price}: ${isSure}`
+    })
+    const { tasks, say, reaches, journal } = from
+    const id = await say('go')
+    for (const answer of ['2', 'yes']) {
+      await reaches(id, 'input-required')
+      await say(answer, id)
+    }
+    expect(textsOf(await reaches(id, 'completed'))).toEqual(['2 for 10: true'])
+    const step = (await journal(id)).find(({ entry }) => entry.kind === 'step')
+    const answers = { 'input-required#1': { parts: [{ data: 3 }] } }
+    const fork = await forkTask(tasks, id, { answers, generation: step?.generation })
+    await reaches(fork.id, 'input-required')
+    await say('no', fork.id)
+    expect(textsOf(await reaches(fork.id, 'completed'))).toEqual(['3 for 10: false'])
+    const other = await forkTask(tasks, id, { answers: { 'input-required#2': 'no' } })
+    expect(textsOf(await reaches(other.id, 'completed'))).toEqual(['2 for 10: false'])
+  })
+
   test('an ended task continues with another answer, and stays as it is', async () => {
     const { execute, calls } = traveller()
     const from = await agent(open, execute)

@@ -170,6 +170,11 @@ export class RunState {
     this.#answeredQuestion = questionOf(task)
   }
 
+  /** The agent has refused the answer: the question is asked again. */
+  forgetAnswer(): void {
+    this.#answeredQuestion = undefined
+  }
+
   /** The settled task, with what the agent has said in this turn. */
   complete(task: RemoteTask): RemoteTask {
     return this.#said.addTo(task)

@@ -8,6 +8,7 @@ import type { Message } from '../../core/task.js'
 import type { RunHandle } from '../../remote/runner.js'
 import type { RemoteEvent, RemoteTask } from '../../wire/client/dialect.js'
 import type { MessageInput, SendOptions } from '../message.js'
+import type { AgentQuestion, QuestionAnswers } from './questions.js'
 
 /** One event of a run. */
 export interface RunUpdate {
@@ -51,6 +52,17 @@ export interface RunOptions extends Omit<SendOptions, 'returnImmediately' | 'his
    */
   readonly onInputRequired?:
     ((task: RemoteTask) => MessageInput | undefined | Promise<MessageInput | undefined>) | undefined
+  /**
+   * Returns values for questions that have a schema, by their ids, which are sent to the same task. Some values suffice: the
+   * agent asks for the rest again. Called again, with the `problem` of each question, if an answer does not fit, at most ten
+   * times in a row. Without it, or if it returns `undefined` or no value, `onInputRequired` is called.
+   */
+  readonly onQuestions?:
+    | ((
+        questions: readonly AgentQuestion[],
+        task: RemoteTask,
+      ) => QuestionAnswers | undefined | Promise<QuestionAnswers | undefined>)
+    | undefined
   /**
    * Called when the agent waits for credentials, which it obtains outside A2A. The run continues to follow the task
    * when the callback has returned. Without it, the run ends with the result `auth-required`.

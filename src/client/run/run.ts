@@ -9,6 +9,7 @@ import { requirePositive } from '../../runtime/options.js'
 import { elapsed } from '../../runtime/clock.js'
 import { A2AError, type ErrorCode, invalidAnswer } from '../../core/errors.js'
 import type { Message } from '../../core/task.js'
+import { questionsIn } from '../../wire/question/questions.js'
 import { textOf } from '../../wire/text.js'
 import type { RemoteTask } from '../../wire/client/dialect.js'
 import { AbortScope } from '../../http/abort.js'
@@ -16,10 +17,11 @@ import { cancel } from './cancel.js'
 import type { Connection } from '../connection/connection.js'
 import { hasStatus, isTransient, isUnprocessed } from '../../http/errors.js'
 import { findTask, type Finding, type MessageKey } from './find-message.js'
-import { toMarking, toMessage, withoutContext, type Marking } from '../message.js'
+import { toMarking, toMessage, withoutContext, type Marking, type MessageContent } from '../message.js'
 import { fingerprintOf, resultOf, textOfTask } from './remote-task.js'
 import { fetchTask, isInconclusive } from './patience.js'
 import { pause, pauseMs, abortableSleep } from '../../http/retry.js'
+import { AskedQuestions, type AgentQuestion } from './questions.js'
 import type { RunOptions, RunResult } from './run-types.js'
 import type { RunHandle } from '../../remote/runner.js'
 import { isOneOf, isTaskTooLarge, RunAbandoned, toAbortReason, toFailureReason } from './run-errors.js'
@@ -38,6 +40,7 @@ export class Run {
   readonly #scope: AbortScope
   readonly #mark: Marking
   readonly #state: RunState
+  readonly #questions = new AskedQuestions()
   #usesStreams: boolean
   /** The message in flight, which the agent may or may not have received. */
   #unconfirmed: MessageKey | undefined
@@ -133,7 +136,7 @@ export class Run {
    * @returns The result of the run, the user's next message, or `undefined` to follow the same task again.
    */
   async #turn(message: Message | undefined): Promise<RunResult | Message | undefined> {
-    const reply = message === undefined ? undefined : await this.#submit(message)
+    const reply = message === undefined ? undefined : await this.#say(message)
     this.#unconfirmed = undefined
     if (reply !== undefined) return { ok: true, type: 'message', message: reply, text: textOf(reply) }
     const settled = await this.#followUntilSettled()
@@ -148,13 +151,48 @@ export class Run {
       this.#state.markAnswered(settled)
       return undefined
     }
-    const answer = await this.#runCallback(() => onInputRequired?.(task))
+    const questions = this.#questions.of(task)
+    if (questions.length === 0 && questionsIn(task.message).length > 0) {
+      // The agent has their answers, and has not read them yet.
+      this.#state.markAnswered(settled)
+      return undefined
+    }
+    const answer =
+      (await this.#answersTo(questions, task)) ?? (await this.#runCallback(() => onInputRequired?.(task)))
     if (answer === undefined) return { ok: false, type: 'input-required', task, text, handle }
     const { contextId = handle.contextId } = task
     const { generateId } = this.#connection.settings
     const next = await this.#runCallback(() => toMessage(answer, { taskId: task.id, contextId }, generateId))
     this.#state.markAnswered(settled)
     return next
+  }
+
+  /** Submits a message. If the agent refuses the answer that it gives, its questions are asked again. */
+  async #say(message: Message): Promise<Message | undefined> {
+    try {
+      const reply = await this.#submit(message)
+      this.#questions.taken()
+      return reply
+    } catch (error) {
+      if (this.#options.onQuestions === undefined || !this.#questions.isRefusal(error)) throw error
+      this.#state.forgetAnswer()
+      return undefined
+    }
+  }
+
+  /** What the user answers to questions with a schema; `undefined` if nothing. */
+  async #answersTo(
+    questions: readonly AgentQuestion[],
+    task: RemoteTask,
+  ): Promise<MessageContent | undefined> {
+    const { onQuestions } = this.#options
+    if (onQuestions === undefined || questions.length === 0) return undefined
+    for (let asked = questions; ; asked = this.#questions.of(task)) {
+      const answers = await this.#runCallback(() => onQuestions(asked, task))
+      if (answers === undefined || Object.keys(answers).length === 0) return undefined
+      const message = await this.#runCallback(() => this.#questions.answer(asked, answers))
+      if (message !== undefined) return message
+    }
   }
 
   /** Calls a callback of the user and marks what it throws. Stops waiting for it when the run is aborted. */

@@ -36,7 +36,44 @@ interface OpenWait {
 }
 
 type ReceivedEntry = Extract<JournalEntry, { readonly kind: 'received' }>
+/** The time limit of a question. */
+export interface QuestionTimer {
+  /** In ISO 8601. */
+  readonly dueAt: string
+  /** Whether the time has passed. */
+  readonly isDue: boolean
+  /** The question needs no limit any more. */
+  readonly stop: () => void
+}
+
+/** Withdraws a question in one change with the entries. Returns `false` when its answer has arrived. */
+type Expire = (entries: () => readonly JournalEntry[]) => boolean
+
 type NewWait<T> = (resolve: (value: T) => void) => Omit<OpenWait, 'reject'>
+
+class Timer implements QuestionTimer {
+  readonly dueAt: string
+  isDue = false
+  isOver = false
+  onStop = (): void => {}
+
+  constructor(dueAt: string) {
+    this.dueAt = dueAt
+  }
+
+  /** The time has passed. Returns `false` for a timer that was stopped. */
+  end(): boolean {
+    if (!this.isOver) this.isDue = true
+    this.isOver = true
+    return this.isDue
+  }
+
+  readonly stop = (): void => {
+    if (this.isOver) return
+    this.isOver = true
+    this.onStop()
+  }
+}
 
 export class Waits {
   readonly #port: TurnPort
@@ -71,6 +108,76 @@ export class Waits {
   sleep(name: string, options: SleepOptions): Promise<void> {
     requireName('sleep', name, SLEEPS)
     return observed(this.#sleep(name, readSleep(options)))
+  }
+
+  /**
+   * A sleep beside a question. When it is over, `expire` withdraws the question in one change with the entries, or returns
+   * `false`. Stopped, it is over too.
+   *
+   * @returns Resolves when the sleep has begun.
+   */
+  async limit(name: string, ms: number, expire: Expire): Promise<QuestionTimer> {
+    const { settings, work, signal } = this.#port
+    const { clock } = settings
+    const journal = this.#journal
+    work()
+    const label = journal.nameOf('sleep', name)
+    const begun = journal.pass('sleep', label)
+    if (begun === undefined) {
+      // Code whose run is over begins nothing new.
+      await journal.next('wake', label)
+      signal().throwIfAborted()
+    }
+    const dueAt = begun?.dueAt ?? new Date(Math.min(clock.now() + ms, MAX_TIME)).toISOString()
+    if (begun === undefined) journal.record({ kind: 'sleep', name: label, dueAt })
+    const timer = new Timer(dueAt)
+    void observed(this.#limit(label, timer, begun !== undefined, expire))
+    return timer
+  }
+
+  async #limit(label: string, timer: Timer, isBegun: boolean, expire: Expire): Promise<void> {
+    const { settings, signal } = this.#port
+    const { clock } = settings
+    const journal = this.#journal
+    if (isBegun && (await journal.next('wake', label)) !== undefined) {
+      if (timer.end()) expire(() => [])
+      return
+    }
+    const wake = { kind: 'wake', name: label } as const
+    if (timer.isOver || signal().aborted) {
+      this.#recordEnd(wake)
+      return
+    }
+    const leave = journal.enter()
+    const dueAt = Date.parse(timer.dueAt)
+    const wait = { dueAt, reject: leave, stop: (): void => {} }
+    const over = (): void => {
+      wait.stop()
+      if (this.#open.delete(wait)) leave()
+    }
+    const wakeUp = (): void => {
+      // The clock may have been set back.
+      if (dueAt > clock.now()) {
+        wait.stop = scheduleAt(clock, dueAt, wakeUp)
+        return
+      }
+      over()
+      if (timer.end() && !expire(() => journal.entriesFor(wake))) this.#recordEnd(wake)
+    }
+    this.#open.add(wait)
+    timer.onStop = () => {
+      over()
+      this.#recordEnd(wake)
+    }
+    wakeUp()
+  }
+
+  #recordEnd(wake: JournalEntry): void {
+    try {
+      this.#journal.record(wake)
+    } catch {
+      // The task has ended, or its journal is full. A replay comes here again.
+    }
   }
 
   /** Resolves after `ms`, or when the run is over. Nothing is recorded. */

@@ -10,6 +10,7 @@
  * @module
  */
 import { A2AError } from '../../core/errors.js'
+import type { DeepReadonly, Message } from '../../core/task.js'
 import type { QueuedMessage } from './message-queue.js'
 import type { ReadonlyMessage } from './run.js'
 import type { Principal } from '../caller.js'
@@ -31,19 +32,24 @@ class Answer extends Promise<ReadonlyMessage> {
   }
 }
 
+/** Refuses a message that gives an open question a wrong answer, before the task has it. */
+export type CheckAnswer = (message: DeepReadonly<Message>) => void
+
 /** A question that a run has asked. */
 export class Question<P extends Principal> {
   readonly answer: Promise<ReadonlyMessage>
   /** Its name in the journal. */
   readonly name: string
+  readonly check: CheckAnswer | undefined
   readonly #answer: Answer
   readonly #taskId: string
   #resolve: (answer: ReadonlyMessage) => void = () => {}
   #reject: (reason: Error) => void = () => {}
   #message: QueuedMessage<P> | undefined
 
-  constructor(taskId: string, name: string) {
+  constructor(taskId: string, name: string, check?: CheckAnswer) {
     this.name = name
+    this.check = check
     this.#taskId = taskId
     this.#answer = new Answer((resolve, reject: (reason: Error) => void) => {
       this.#resolve = resolve

@@ -4,14 +4,14 @@
  * @module
  */
 import type { JournalEntry } from '../../core/events.js'
-import type { Message } from '../../core/task.js'
+import type { DeepReadonly, Message } from '../../core/task.js'
 import type { QueuedMessage } from './message-queue.js'
 import type { AskingState, RunPort } from './run-context.js'
 import type { ReadonlyMessage, Say } from './run.js'
 import type { Principal } from '../caller.js'
 import type { Journal } from '../journal/journal.js'
 import type { TurnIds } from '../journal/writes/turn-ids.js'
-import { Answers, Question } from './question.js'
+import { Answers, Question, type CheckAnswer } from './question.js'
 
 /** What questions use of the other parts of their turn. */
 interface Parts {
@@ -64,14 +64,32 @@ export class Questions<P extends Principal> {
 
   /** @throws {TypeError} when a question is open already. */
   ask(state: AskingState, prompt: Say): Promise<ReadonlyMessage> {
+    return this.pose(state, prompt).answer
+  }
+
+  /**
+   * As {@link ask}.
+   *
+   * @param check - Called with each message that comes while this process has the question open.
+   */
+  pose(
+    state: AskingState,
+    prompt: Say,
+    check?: CheckAnswer,
+  ): { readonly name: string; readonly answer: Promise<ReadonlyMessage> } {
     if (this.isOpen || this.#replayed !== undefined)
       throw new TypeError('The run already waits for an answer: await it before you ask again')
     const { journal } = this.#parts
     const { id } = this.#run.task()
-    const question = new Question<P>(id, journal.nameOf('question', state))
+    const question = new Question<P>(id, journal.nameOf('question', state), check)
     if (journal.isReplaying) void this.#replay(question, state, prompt)
     else this.#askNow(question, state, prompt)
-    return question.answer
+    return question
+  }
+
+  /** @throws What the open question throws of the message, which is not in the conversation yet. */
+  check(message: DeepReadonly<Message>): void {
+    this.#open?.check?.(message)
   }
 
   /**
@@ -108,6 +126,22 @@ export class Questions<P extends Principal> {
     this.#replayed = undefined
     this.#close()
     question?.drop(reason)
+  }
+
+  /**
+   * Rejects the open question, and moves the task on in one change with the entries. In a replay an earlier attempt has done so.
+   *
+   * @returns `false`, with nothing changed, when no question is open, or its answer has arrived.
+   */
+  withdraw(reason: Error, entries: () => readonly JournalEntry[] = () => []): boolean {
+    const { context, move, task } = this.#run
+    const { journal, onWaiting } = this.#parts
+    const isAnswered = this.#replayed === undefined || context.queues.has(task().id)
+    if (this.#open === undefined && isAnswered) return false
+    if (!journal.isRepeating) move('working', entries())
+    this.drop(reason)
+    onWaiting()
+    return true
   }
 
   /** Forgets the open question. Its promise stays pending. */

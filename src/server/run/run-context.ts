@@ -52,7 +52,7 @@ export interface RunContext<P extends Principal> {
   readonly requireInTime?: () => void
   /** Receives the task as soon as the run has created it. */
   readonly onTask: (task: TaskKey) => void
-  readonly queues: Pick<MessageQueues<P>, 'shift' | 'unshift'>
+  readonly queues: Pick<MessageQueues<P>, 'has' | 'shift' | 'unshift'>
   /** The run now works on this message. */
   readonly assigned: (taskId: string, message: QueuedMessage<P>) => void
   /** Follows a step, for telemetry. Returns `undefined` where nothing observes the handler. */

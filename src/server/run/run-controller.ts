@@ -19,7 +19,7 @@ import { Turn } from './turn.js'
 import { Deferred, type FirstResponse } from './first-response.js'
 import { toArtifact, toMessage, toProgress, toPrompt, toReply } from './agent-message.js'
 import type { Result } from './output.js'
-import { refuseComplete } from '../standard-schema.js'
+import { refuseComplete, type StandardSchema } from '../standard-schema.js'
 import type {
   ArtifactOptions,
   ContinuedInput,
@@ -30,6 +30,7 @@ import type {
   Run,
   Say,
 } from './run.js'
+import type { InputOptions } from './ask-types.js'
 import { earliestDeadline } from './task/deadline.js'
 import { NewTask } from './task/new-task.js'
 import { RunTask } from './task/run-task.js'
@@ -167,6 +168,14 @@ export class RunController<P extends Principal> implements Run<P> {
     this.#context.conversation(this, options)
 
   // Getters, so that runs which use none of these methods have none of them.
+  get ask(): Run<P>['ask'] {
+    return this.turn.ask
+  }
+
+  get approve(): Run<P>['approve'] {
+    return this.turn.approve
+  }
+
   get step(): Run<P>['step'] {
     return this.turn.step
   }
@@ -211,7 +220,12 @@ export class RunController<P extends Principal> implements Run<P> {
     return this.turn.spend
   }
 
-  readonly requireInput: Run<P>['requireInput'] = (...said) => this.#ask('input-required', said)
+  readonly requireInput: Run<P>['requireInput'] = <S extends StandardSchema>(
+    prompt: Say,
+    options?: InputOptions<S>,
+  ) =>
+    options === undefined ? this.#ask('input-required', [prompt]) : this.turn.requireTyped(prompt, options)
+
   readonly requireAuth: Run<P>['requireAuth'] = (...said) => this.#ask('auth-required', said)
 
   readonly continueAs = (input: ContinuedInput): Promise<never> => {

@@ -9,6 +9,8 @@ import type { TaskState } from '../../core/lifecycle.js'
 import type { LineageSource } from '../../core/lineage/mark.js'
 import type { JsonObject, ReadonlyJson } from '../../core/json-types.js'
 import type { Principal } from '../caller.js'
+import type { OutputOf, StandardSchema } from '../standard-schema.js'
+import type { AnswersTo, ApproveOptions, AskedQuestion, AskOptions, InputOptions } from './ask-types.js'
 import type {
   DelegatedMessage,
   DelegateOptions,
@@ -193,11 +195,46 @@ export interface Run<P extends Principal = Principal> {
    * To end the turn with the question, return without awaiting the promise: the answer then begins another run. To give up
    * waiting, as after `Promise.race`, call {@link start}.
    *
+   * With a `schema`, clients get its JSON Schema and the id of the question, by the extension `QUESTIONS_EXTENSION`. They answer
+   * by id, and get `INVALID_PARAMS` with the path of what does not fit: the task then waits on. A client without the extension
+   * reads the prompt and answers in words, which are taken where it is certain what they mean: a text, a number, yes or no, one
+   * of several options, JSON. Otherwise the user is asked again. The call resolves to what the schema returns, which is JSON; the
+   * journal keeps it.
+   *
    * @returns The answer. Rejects with the signal's reason when the task ends without one, and with `WAIT_ABORTED` when the
-   *   run continues without it.
-   * @throws {TypeError} when the run waits for an answer already, or has ended.
+   *   run continues without it. With a schema also with `INVALID_PARAMS` after `attempts` answers in a row that do not fit, and
+   *   with `WAIT_TIMED_OUT` after `expiresInMs`.
+   * @throws {TypeError} when the run waits for an answer already, or has ended; for a schema without a JSON Schema.
    */
-  readonly requireInput: (prompt: Say) => Promise<ReadonlyMessage>
+  readonly requireInput: {
+    (prompt: Say): Promise<ReadonlyMessage>
+    <S extends StandardSchema>(prompt: Say, options: InputOptions<S>): Promise<OutputOf<S>>
+  }
+  /**
+   * Asks several questions at once. They are answered one by one or together; an answer in words has a line for each, such as
+   * `city: Rome`. Otherwise as {@link requireInput} with a schema.
+   *
+   * @returns All answers, by the names of the questions.
+   */
+  readonly ask: <const Q extends Readonly<Record<string, AskedQuestion>>>(
+    questions: Q,
+    options?: AskOptions,
+  ) => Promise<AnswersTo<Q>>
+  /**
+   * Asks for a verdict. Otherwise as {@link requireInput} with a schema.
+   *
+   * @returns One of `options`, which are `'approve'` and `'reject'` by default; `'expired'` after `expiresInMs`.
+   */
+  readonly approve: {
+    <const O extends readonly string[] = readonly ['approve', 'reject']>(
+      name: string,
+      options: ApproveOptions<O> & { readonly expiresInMs?: undefined },
+    ): Promise<O[number]>
+    <const O extends readonly string[] = readonly ['approve', 'reject']>(
+      name: string,
+      options: ApproveOptions<O>,
+    ): Promise<O[number] | 'expired'>
+  }
   /**
    * Asks for credentials that the user gives out of band: the task is `auth-required` until a message arrives or
    * {@link start} is called. Otherwise as {@link requireInput}. The message does not prove that anything was authorized
@@ -377,6 +414,8 @@ export interface Run<P extends Principal = Principal> {
 /** The methods that replay and record a turn. */
 export type TurnMethods<P extends Principal> = Pick<
   Run<P>,
+  | 'ask'
+  | 'approve'
   | 'step'
   | 'transaction'
   | 'delegate'

@@ -31,12 +31,16 @@ import { toContinued } from './agent-message.js'
 import type { QueuedMessage } from './message-queue.js'
 import { Questions } from './questions.js'
 import type { RunPort } from './run-context.js'
-import type { ContinuedInput, Run, TurnMethods } from './run.js'
+import type { InputOptions } from './ask-types.js'
+import type { ContinuedInput, ReadonlyMessage, Run, Say, TurnMethods } from './run.js'
+import { TypedQuestions } from './typed-questions.js'
+import type { OutputOf, StandardSchema } from '../standard-schema.js'
 
 /** What replays and records a turn. */
 interface Parts<P extends Principal> {
   readonly journal: Journal
   readonly questions: Questions<P>
+  readonly typed: TypedQuestions
   readonly waits: Waits
   readonly delegations: Delegations
   readonly steps: Steps
@@ -198,6 +202,21 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     else this.#parts.writes.write(chunk, options)
   }
 
+  requireTyped<S extends StandardSchema>(message: Say, options: InputOptions<S>): Promise<OutputOf<S>> {
+    return this.#made.typed.requireInput(message, options)
+  }
+
+  readonly ask: Run<P>['ask'] = (questions, options) => this.#made.typed.ask(questions, options)
+
+  get approve(): Run<P>['approve'] {
+    return this.#made.typed.approve
+  }
+
+  /** @throws What an open question throws of a message that its task does not have yet. */
+  checkAnswer(message: ReadonlyMessage): void {
+    this.#parts?.questions.check(message)
+  }
+
   readonly step: StepMethod = <T>(name: string, work: StepWork<T>, options?: StepOptions) =>
     this.#made.steps.step(name, work, options)
 
@@ -305,9 +324,10 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     const journal = new Journal(port, turn, () => this.#onFlight())
     const waits = new Waits(port, journal)
     const writes = new StepWrites(port)
+    const questions = new Questions(port, { journal, ids, onWaiting: () => this.#onWaiting() })
     return {
-      ...{ journal, waits, writes },
-      questions: new Questions(port, { journal, ids, onWaiting: () => this.#onWaiting() }),
+      ...{ journal, waits, writes, questions },
+      typed: new TypedQuestions(port, { journal, waits, questions, ids }),
       delegations: new Delegations(port, journal, ids),
       steps: new Steps(port, { journal, writes, ids, pause: (ms) => waits.pause(ms) }),
       values: new Values(port, journal),

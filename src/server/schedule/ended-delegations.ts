@@ -97,7 +97,7 @@ export class EndedDelegations<P extends Principal> {
             readHistory(tasks, { contextId, ...message.owner }, { taskId: id, createdAt }, options),
           deadlineOf: () => undefined,
           onTask: () => undefined,
-          queues: { shift: () => undefined, unshift: () => undefined },
+          queues: { has: () => false, shift: () => undefined, unshift: () => undefined },
           assigned: () => undefined,
           onContinued: () => undefined,
           onWaiting: () => undefined,

@@ -11,6 +11,7 @@ import { describe } from '../../runtime/describe.js'
 import type { SendRequest } from '../../wire/dialect.js'
 import { acceptedAgain, acceptedBy, type AcceptedTask } from './accepted-message.js'
 import { isListening, steer } from './active-run.js'
+import { requireOpenAnswer } from '../run/accepted-answer.js'
 import type { QueuedMessage } from '../run/message-queue.js'
 import type { SchedulePort, RunScheduler } from './run-scheduler.js'
 import { differenceOf, fittingId, messageOf, requireSame } from '../idempotency.js'
@@ -48,11 +49,25 @@ export function unrepeated(
   }
 }
 
+/** Where the code that asks may be in memory, which knows best which answers fit. */
+interface Asking {
+  readonly settings: { readonly limits: { readonly maxStepBytes: number } }
+  readonly registry: {
+    runOf(
+      taskId: string,
+    ): { readonly run: { readonly turn: { checkAnswer(message: Message): void } } } | undefined
+  }
+}
+
 /**
  * @throws {A2AError} `TASK_GENERATION_MISMATCH`; `TASK_TERMINAL`; `INVALID_PARAMS` when the message names another context
- *   than the task's.
+ *   than the task's, or gives an answer that does not fit, or to a question that is not open.
  */
-export function requireAcceptsMessage(task: TaskSnapshot, { message, ifGeneration }: SendRequest): void {
+export function requireAcceptsMessage(
+  task: TaskSnapshot,
+  { message, ifGeneration }: SendRequest,
+  { settings, registry }: Asking,
+): void {
   if (ifGeneration !== undefined) requireGeneration(task, ifGeneration)
   if (isTerminal(task.state)) throw terminalTask(task)
   if (message.contextId !== undefined && message.contextId !== task.contextId) {
@@ -61,6 +76,8 @@ export function requireAcceptsMessage(task: TaskSnapshot, { message, ifGeneratio
       'is not the context of this task: leave it out, or send the right one',
     )
   }
+  requireOpenAnswer(task, message, settings.limits)
+  registry.runOf(task.id)?.run.turn.checkAnswer(message)
 }
 
 export function terminalTask({ id, state }: TaskSnapshot): A2AError<'TASK_TERMINAL'> {
@@ -107,7 +124,7 @@ export function acceptHere<P extends Principal>(
   const { tasks } = scheduler
   const request = unrepeated(task, incoming.request, settings)
   if (request === undefined) return acceptedAgain(registry, task)
-  requireAcceptsMessage(task, request)
+  requireAcceptsMessage(task, request, { settings, registry })
   const { id, contextId, state } = task
   const message = { ...request.message, contextId }
   const isRunning = registry.runOf(id) !== undefined

@@ -4,13 +4,14 @@
  * @module
  */
 import { withoutOwnKeys } from '../../core/metadata.js'
-import type { Message, Task } from '../../core/task.js'
+import type { Message, Part, Task } from '../../core/task.js'
 import { memoryStore } from '../../durable/memory-store.js'
 import type { TaskStore } from '../../durable/task-store.js'
 import { readOptions, requireFunction, requireFunctions } from '../../runtime/options.js'
+import { questionsIn } from '../../wire/question/questions.js'
 import type { CrashPoint } from './crashing-store.js'
 import { LocalReplica, type Execute, type ReplicaOptions } from './replica.js'
-import { play, type Signal, type Trial, type TrialOptions } from './trial.js'
+import { play, type Answers, type Signal, type Trial, type TrialOptions } from './trial.js'
 
 /** What the user says: a text, or a message without the fields that the test sets. */
 export type UserMessage = string | Pick<Message, 'parts' | 'metadata' | 'extensions'>
@@ -18,10 +19,11 @@ export type UserMessage = string | Pick<Message, 'parts' | 'metadata' | 'extensi
 /** Options of {@link testDurable}. */
 export interface TestDurableOptions {
   /**
-   * The messages of the user: the first one begins the task, each further one answers the next question. `{ signal, value }`
-   * sends a signal to the task, by `tasks.signal`, as soon as all before it is sent.
+   * The messages of the user: the first one begins the task, each further one answers the next question. `{ answers }` has the
+   * values of questions with a schema, by the names of the questions or their ids. `{ signal, value }` sends a signal to the task,
+   * by `tasks.signal`, as soon as all before it is sent.
    */
-  readonly messages: readonly [UserMessage, ...(UserMessage | Signal)[]]
+  readonly messages: readonly [UserMessage, ...(UserMessage | Answers | Signal)[]]
   /** Creates an empty store for each trial. Its leases expire by `now`. Default is `memoryStore`. */
   readonly createStore?:
     ((options: { readonly now: () => number }) => TaskStore | Promise<TaskStore>) | undefined
@@ -95,8 +97,10 @@ function toTrialOptions(
   return {
     createStore,
     startReplica: (shared, point) => new LocalReplica({ execute, handler, manager }, shared, point),
-    script: messages.map((entry: UserMessage | Signal, index) => {
+    script: messages.map((entry: UserMessage | Answers | Signal, index) => {
       if (typeof entry !== 'string' && 'signal' in entry) return entry
+      if (typeof entry !== 'string' && 'answers' in entry)
+        return { ...entry, parts: [], role: 'user', messageId: `message-${index + 1}` }
       const message = typeof entry === 'string' ? { parts: [{ text: entry }] } : entry
       return { ...message, role: 'user', messageId: `message-${index + 1}` }
     }),
@@ -145,9 +149,15 @@ function compare(name: string, { recorder, errors }: Trial, expected: string, ac
 
 function standardResult({ state, artifacts, messages, metadata, output }: Task): unknown {
   const conversation = messages.map(({ messageId, role, parts, metadata }) => ({
-    ...{ messageId, role, parts, metadata },
+    ...{ messageId, role, metadata },
+    // When a question expires depends on when it was asked.
+    parts: parts.map((part) => (questionsIn({ parts: [part] }).length > 0 ? withoutTimes(part) : part)),
   }))
   return { state, output, artifacts, metadata: withoutOwnKeys(metadata), conversation }
+}
+
+function withoutTimes(part: Part): unknown {
+  return JSON.parse(JSON.stringify(part, (key, value: unknown) => (key === 'expiresAt' ? undefined : value)))
 }
 
 /** JSON with the properties of objects in the order of their names. */

@@ -6,6 +6,7 @@
 import type { Message, Task } from '../../core/task.js'
 import type { TaskStore } from '../../durable/task-store.js'
 import { sleep, yieldToEventLoop } from '../../runtime/timers.js'
+import { answerPart, openQuestionsOf, QUESTIONS } from '../../wire/question/questions.js'
 import { ManualClock } from '../manual-clock.js'
 import type { CrashPoint } from './crashing-store.js'
 import { Recorder } from './recorder.js'
@@ -16,6 +17,15 @@ export interface Signal {
   /** JSON. Default is `null`. */
   readonly value?: unknown
 }
+
+/** Answers to questions that have a schema. */
+export interface Answers {
+  /** JSON, by the names of the questions or their ids. */
+  readonly answers: Readonly<Record<string, unknown>>
+}
+
+/** {@link Answers}, as the message that has them. */
+export interface AnswerMessage extends Message, Answers {}
 
 /** One process of the function under test, until it crashes. */
 export interface Replica {
@@ -43,7 +53,7 @@ export interface Shared {
 /** What all trials of one test have in common. */
 export interface TrialOptions {
   /** The first one is a message. */
-  readonly script: readonly (Message | Signal)[]
+  readonly script: readonly (Message | AnswerMessage | Signal)[]
   readonly createStore: (clock: { readonly now: () => number }) => TaskStore | Promise<TaskStore>
   readonly startReplica: (shared: Shared, point: CrashPoint | undefined) => Replica
 }
@@ -175,17 +185,36 @@ async function giveNext(script: TrialOptions['script'], receiver: Receiver): Pro
   const next = script[sent]
   const isAsked = task !== undefined && isWaiting(task) && recorder.questions > answers
   if (next === undefined) {
-    if (!isAsked || quiet <= UNANSWERED_SECONDS) return
+    if (!isAsked || quiet <= UNANSWERED_SECONDS || expires(task)) return
     throw new Error(`The function waits for an answer, and has received all ${sent} entries of the test`)
   }
   if (!('signal' in next)) {
     if (sent > 0 && !isAsked) return
-    await replica.send(taskId === undefined ? next : { ...next, taskId })
+    const message = 'answers' in next && task !== undefined ? byId(next, task) : next
+    await replica.send(taskId === undefined ? message : { ...message, taskId })
   } else if (taskId !== undefined) {
     progress.signalsBefore ??= recorder.signalsOf(next.signal)
     await replica.signal(taskId, next)
   }
   advance(script, recorder, progress)
+}
+
+/** Whether a question ends without an answer. */
+function expires(task: Task): boolean {
+  return openQuestionsOf(task).some(({ expiresAt }) => expiresAt !== undefined)
+}
+
+/** @throws {Error} when the task does not ask one of the questions. */
+function byId({ answers, ...message }: AnswerMessage, task: Task): Message {
+  const ids = openQuestionsOf(task).map(({ id }) => id)
+  const values = Object.entries(answers).map(([name, value]) => {
+    const id = ids.find((each) => each === name || each.startsWith(`${name}#`))
+    if (id !== undefined) return [id, value]
+    throw new Error(`The function does not ask "${name}": open are ${ids.join(', ') || 'none'}`)
+  })
+  // The agent checks that the values are JSON.
+  const part = answerPart(Object.fromEntries(values) as Parameters<typeof answerPart>[0])
+  return { ...message, parts: [part], extensions: [QUESTIONS] }
 }
 
 /** Passes the entries of the script that are stored. */

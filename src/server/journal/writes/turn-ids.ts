@@ -73,6 +73,11 @@ export class TurnIds {
     return fittingId(this.#keyOf(this.#port.task().id, name))
   }
 
+  /** The id for clients of the question of this name, unique in the task. */
+  ofAnswer(name: string): string {
+    return this.#keyOf('', name).slice(1)
+  }
+
   #keyOf(taskId: string, name: string): string {
     const { task, origin } = this.#port
     const { messages = [] } = task().peek() ?? {}

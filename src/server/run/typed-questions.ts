@@ -1,0 +1,433 @@
+/**
+ * Questions with a schema: what they show to clients, which answers they take, and when they end without one.
+ *
+ * They are made of plain questions. One message of the agent asks all that is open, and each answer is read: values by the ids
+ * of their questions, or what a text certainly means. What is left is asked again. The journal has the values that were found,
+ * so a replay does not read an answer twice.
+ *
+ * @module
+ */
+import { A2AError, invalidParams } from '../../core/errors.js'
+import { JsonReader } from '../../core/json.js'
+import type { JsonObject, ReadonlyJson } from '../../core/json-types.js'
+import type { JournalEntry } from '../../core/events.js'
+import { observed, onAbort } from '../../runtime/abort.js'
+import { describe } from '../../runtime/describe.js'
+import { readOptions, requirePositive } from '../../runtime/options.js'
+import { formOf, valueFromText, wantedBy, type Form } from '../../wire/question/form.js'
+import { answersIn, questionPart, QUESTIONS, type OpenQuestion } from '../../wire/question/questions.js'
+import { textOf } from '../../wire/text.js'
+import type { Journal } from '../journal/journal.js'
+import { requireName } from '../journal/names.js'
+import type { QuestionTimer, Waits } from '../journal/waits.js'
+import type { TurnPort } from '../journal/turn-port.js'
+import type { TurnIds } from '../journal/writes/turn-ids.js'
+import {
+  jsonSchemaOf,
+  linesOf,
+  pathOf,
+  requireSchema,
+  type OutputOf,
+  type StandardResult,
+  type StandardSchema,
+} from '../standard-schema.js'
+import { toMessage } from './agent-message.js'
+import type {
+  AnswersTo,
+  AnswerSchema,
+  ApproveOptions,
+  AskedQuestion,
+  AskOptions,
+  InputOptions,
+} from './ask-types.js'
+import type { CheckAnswer } from './question.js'
+import type { ReadonlyMessage, Say } from './run.js'
+
+/** What questions with a schema use of the other parts of their turn. */
+interface Parts {
+  readonly journal: Journal
+  readonly waits: Pick<Waits, 'limit'>
+  readonly questions: {
+    pose(
+      state: 'input-required',
+      prompt: Say,
+      check: CheckAnswer,
+    ): { readonly name: string; readonly answer: Promise<ReadonlyMessage> }
+    withdraw(reason: Error, entries?: () => readonly JournalEntry[]): boolean
+    drop(reason: Error): void
+  }
+  readonly ids: Pick<TurnIds, 'ofAnswer'>
+}
+
+type Port = Pick<TurnPort, 'taskId' | 'signal' | 'settings'>
+
+interface AskHost extends Port, Parts {}
+
+interface Item {
+  readonly key: string
+  readonly id: string
+  readonly say: Say
+  readonly schema: StandardSchema
+  readonly jsonSchema: JsonObject
+  readonly form: Form
+}
+
+/** What the journal keeps of an answer. A type, as JSON. */
+type Found = {
+  /** By the ids of the questions. */
+  readonly values: { readonly [id: string]: ReadonlyJson }
+  /** What is wrong with the rest. */
+  readonly problem?: string
+  /** Whether the time limit has passed. */
+  readonly isLate?: boolean
+}
+
+interface AskSettings {
+  readonly attempts: number
+  readonly expiresInMs: number | undefined
+  readonly signal: AbortSignal | undefined
+}
+
+/** The calls of a run that ask with a schema. */
+export class TypedQuestions {
+  readonly #port: Pick<TurnPort, 'requireRunning' | 'task'>
+  readonly #host: AskHost
+
+  constructor(port: Port & Pick<TurnPort, 'requireRunning' | 'task'>, parts: Parts) {
+    const { taskId, signal, settings } = port
+    this.#port = port
+    this.#host = { taskId, signal, settings, ...parts }
+  }
+
+  requireInput<S extends StandardSchema>(message: Say, options: InputOptions<S>): Promise<OutputOf<S>> {
+    return requireTyped(this.#open(), message, options)
+  }
+
+  ask<const Q extends Readonly<Record<string, AskedQuestion>>>(
+    questions: Q,
+    options: AskOptions = {},
+  ): Promise<AnswersTo<Q>> {
+    return ask(this.#open(), questions, options)
+  }
+
+  readonly approve = <const O extends readonly string[]>(
+    name: string,
+    options: ApproveOptions<O>,
+  ): Promise<O[number] | 'expired'> => approve(this.#open(), name, options)
+
+  /** Creates the task where there is none: the ids of questions have the place of the turn in it. */
+  #open(): AskHost {
+    this.#port.requireRunning()
+    this.#port.task()
+    return this.#host
+  }
+}
+
+const ASK_KEYS = ['attempts', 'expiresInMs', 'signal']
+const MAX_QUESTIONS = 50
+const MAX_VERDICTS = 20
+/** The most characters that are said of an answer that does not fit. */
+const MAX_PROBLEM = 1_000
+const EXAMPLE = `{ schema: z.object({ … }) }`
+
+/** See `Run.requireInput`. */
+function requireTyped<S extends StandardSchema>(
+  host: AskHost,
+  message: Say,
+  options: InputOptions<S>,
+): Promise<OutputOf<S>> {
+  const keys = ['schema', 'jsonSchema', 'name', ...ASK_KEYS]
+  const given = readOptions(options, keys, 'run.requireInput', undefined, `an object: ${EXAMPLE}`)
+  const { name = 'input' } = given
+  requireName('question', name)
+  toMessage(message)
+  const item = toItem(host, name, message, given)
+  // What the schema has returned, or what the journal kept of it.
+  const first = askAll(host, [item], toSettings(given)).then((values) => values[name] as OutputOf<S>)
+  return observed(first)
+}
+
+/** See `Run.ask`. */
+function ask<const Q extends Readonly<Record<string, AskedQuestion>>>(
+  host: AskHost,
+  questions: Q,
+  options: AskOptions,
+): Promise<AnswersTo<Q>> {
+  const settings = toSettings(readOptions(options, ASK_KEYS, 'run.ask'))
+  const wanted = `an object of questions: { city: { message: 'Where?', schema } }`
+  const known = Object.keys({ ...questions })
+  const given = readOptions(questions, known, 'run.ask', 'questions', wanted)
+  const entries = Object.entries<AskedQuestion>(given)
+  if (entries.length === 0 || entries.length > MAX_QUESTIONS)
+    throw new RangeError(`run.ask() takes 1 to ${MAX_QUESTIONS} questions, got ${entries.length}`)
+  const items = entries.map(([name, each]) => {
+    requireName('question', name)
+    const question = readOptions(each, ['message', 'schema', 'jsonSchema'], 'run.ask', name)
+    requireText(`${name}.message`, question.message)
+    return toItem(host, name, question.message, question)
+  })
+  // As above.
+  return observed(askAll(host, items, settings)) as Promise<AnswersTo<Q>>
+}
+
+/** See `Run.approve`. */
+function approve<const O extends readonly string[]>(
+  host: AskHost,
+  name: string,
+  options: ApproveOptions<O>,
+): Promise<O[number] | 'expired'> {
+  requireName('question', name, `run.approve('book', { message: 'Book for 42 €?' })`)
+  const wanted = `an object after the name: { message: 'Book for 42 €?' }`
+  const given = readOptions(options, ['message', 'options', ...ASK_KEYS], 'run.approve', undefined, wanted)
+  const { message, options: verdicts = ['approve', 'reject'] } = given
+  requireText('message', message)
+  const schema = verdictOf(verdicts)
+  const jsonSchema = { type: 'string', enum: [...verdicts] }
+  const item = toItem(host, name, message, { schema, jsonSchema })
+  const verdict = askAll(host, [item], toSettings(given)).then(
+    // One of the verdicts, which the schema has checked.
+    (values) => values[name] as O[number],
+    (error: unknown) => {
+      if (A2AError.is(error, 'WAIT_TIMED_OUT')) return 'expired' as const
+      throw error
+    },
+  )
+  return observed(verdict)
+}
+
+function verdictOf(verdicts: unknown): StandardSchema<unknown, string> {
+  const isVerdict = (each: unknown): boolean =>
+    typeof each === 'string' && each.trim() !== '' && each !== 'expired'
+  const isList = Array.isArray(verdicts) && verdicts.length > 0 && verdicts.length <= MAX_VERDICTS
+  if (!isList || !verdicts.every(isVerdict) || new Set(verdicts).size < verdicts.length)
+    throw new TypeError(
+      `"options" must be a list of 1 to ${MAX_VERDICTS} different texts, without 'expired', got ${describe(verdicts)}`,
+    )
+  const reason = `must be one of ${verdicts.join(', ')}`
+  const validate = (value: unknown): StandardResult<string> =>
+    typeof value === 'string' && verdicts.includes(value) ? { value } : { issues: [{ message: reason }] }
+  return { '~standard': { version: 1, vendor: 'a2a-tasks', validate } }
+}
+
+function requireText(option: string, value: unknown): void {
+  if (typeof value === 'string' && value !== '') return
+  throw new TypeError(`"${option}" must be a text, got ${describe(value)}`)
+}
+
+function toSettings({ attempts = 3, expiresInMs, signal }: AskOptions): AskSettings {
+  if (!Number.isInteger(attempts) || attempts < 1 || attempts > 100)
+    throw new RangeError(`"attempts" must be a whole number from 1 to 100, got ${describe(attempts)}`)
+  if (expiresInMs !== undefined) requirePositive('expiresInMs', expiresInMs)
+  return { attempts, expiresInMs, signal }
+}
+
+function toItem(host: AskHost, key: string, say: Say, { schema, jsonSchema }: AnswerSchema): Item {
+  requireSchema(schema, 'schema')
+  const own = jsonSchemaOf(schema, jsonSchema)
+  const id = host.ids.ofAnswer(host.journal.nameOf('question', `ask ${key}`).slice('ask '.length))
+  return { key, id, say, schema, jsonSchema: own, form: formOf(own) }
+}
+
+/** Asks until every question has its value. */
+async function askAll(
+  host: AskHost,
+  items: readonly Item[],
+  { attempts, expiresInMs, signal }: AskSettings,
+): Promise<Record<string, ReadonlyJson>> {
+  const { taskId } = host
+  const [first] = items
+  const open = new Map(items.map((item) => [item.id, item]))
+  const values = new Map<string, ReadonlyJson>()
+  const late = (): A2AError =>
+    new A2AError('WAIT_TIMED_OUT', 'No answer came in time', {
+      taskId: taskId(),
+      timeoutMs: expiresInMs ?? 0,
+    })
+  const timer =
+    expiresInMs === undefined || first === undefined
+      ? undefined
+      : await host.waits.limit(`answer to ${first.key}`, expiresInMs, (entries) =>
+          expire(host, late(), entries),
+        )
+  const stop = onAbort(signal, () => void host.questions.withdraw(withdrawn(taskId(), signal)))
+  try {
+    let problem: string | undefined
+    for (let left = attempts; open.size > 0;) {
+      if (signal?.aborted) throw withdrawn(taskId(), signal)
+      const found = await askOnce(host, [...open.values()], { problem, timer })
+      for (const [id, value] of Object.entries(found.values)) {
+        values.set(open.get(id)?.key ?? id, value)
+        open.delete(id)
+      }
+      problem = found.problem
+      left = problem === undefined ? attempts : left - 1
+      if (problem !== undefined && left === 0) throw invalidParams('answer', `does not fit: ${problem}`)
+      if (open.size > 0 && found.isLate === true) throw late()
+    }
+    return Object.fromEntries(items.map(({ key }) => [key, values.get(key) ?? null]))
+  } finally {
+    stop()
+    timer?.stop()
+  }
+}
+
+function withdrawn(taskId: string, signal: AbortSignal | undefined): A2AError {
+  const text = 'The question was withdrawn before an answer arrived'
+  return new A2AError('WAIT_ABORTED', text, { taskId }, { cause: signal?.reason })
+}
+
+function expire(host: AskHost, reason: Error, entries: () => readonly JournalEntry[]): boolean {
+  try {
+    return host.questions.withdraw(reason, entries)
+  } catch (error) {
+    // The task has ended, or its journal is full.
+    host.questions.drop(error as Error)
+    return true
+  }
+}
+
+async function askOnce(
+  host: AskHost,
+  items: readonly Item[],
+  { problem, timer }: { readonly problem: string | undefined; readonly timer: QuestionTimer | undefined },
+): Promise<Found> {
+  const { journal, signal } = host
+  const check: CheckAnswer = (message) => requireFitting(items, answersIn(message) ?? new Map())
+  const { name, answer } = host.questions.pose(
+    'input-required',
+    promptOf(items, problem, timer?.dueAt),
+    check,
+  )
+  const message = await answer
+  const known = journal.pass('value', name)
+  // An earlier attempt has recorded it.
+  if (known !== undefined) return known.value as Found
+  const read = await readAnswer(host, items, message)
+  const found: Found = timer?.isDue === true ? { ...read, isLate: true } : read
+  signal().throwIfAborted()
+  journal.record({ kind: 'value', name, value: found })
+  return found
+}
+
+/** The message that asks all questions: sentences for people, and a part for clients that know the extension. */
+function promptOf(items: readonly Item[], problem: string | undefined, expiresAt: string | undefined): Say {
+  const questions = items.map(({ id, say, jsonSchema }): OpenQuestion => ({
+    id,
+    message:
+      typeof say === 'string' ? say : textOf({ parts: toMessage(say).parts as ReadonlyMessage['parts'] }),
+    schema: jsonSchema,
+    ...(expiresAt !== undefined && { expiresAt }),
+  }))
+  const [only, ...others] = items
+  const own = only === undefined || typeof only.say === 'string' ? undefined : only.say
+  const lines = items.map(({ key, say, form }) =>
+    typeof say === 'string' ? `${items.length > 1 ? `${key}: ` : ''}${say}${hintOf(form)}` : '',
+  )
+  const text = [...(problem === undefined ? [] : [`${problem}.`]), ...lines].join('\n').trim()
+  const parts = own === undefined || others.length > 0 ? [] : own.parts
+  return {
+    ...(own ?? {}),
+    parts: [...(text === '' ? [] : [{ text }]), ...parts, questionPart(questions)],
+    extensions: [...(own?.extensions ?? []), QUESTIONS],
+  }
+}
+
+/** The values of which the user chooses one. */
+function hintOf(form: Form): string {
+  if (form.type === 'boolean') return ' (yes / no)'
+  if (form.type !== 'choice' || form.options.length > 10) return ''
+  return ` (${form.options.map(({ label }) => label).join(' / ')})`
+}
+
+/**
+ * Checks the values of a message that the task does not have yet. Schemas that answer with a promise check later.
+ *
+ * @throws {A2AError} `INVALID_PARAMS` with the path below `answers`.
+ */
+function requireFitting(items: readonly Item[], answers: ReadonlyMap<string, ReadonlyJson>): void {
+  for (const { id, schema } of items) {
+    const value = answers.get(id)
+    if (value === undefined) continue
+    const checked = validated(schema, value)
+    if (checked instanceof Promise || checked.issues === undefined) continue
+    const [issue] = checked.issues
+    const at = issue === undefined ? '' : pathOf(issue)
+    const path = `answers.${id}${at === '' || at.startsWith('[') ? at : `.${at}`}`
+    throw invalidParams(path, issue?.message ?? 'does not fit the schema')
+  }
+}
+
+/** A schema that throws refuses the value: it comes from a client. */
+function validated(
+  schema: StandardSchema,
+  value: unknown,
+): StandardResult<unknown> | Promise<StandardResult<unknown>> {
+  const refuse = (error: unknown): StandardResult<unknown> => ({
+    issues: [{ message: error instanceof Error ? error.message : 'does not fit the schema' }],
+  })
+  try {
+    const checked = schema['~standard'].validate(value)
+    return checked instanceof Promise ? checked.catch(refuse) : checked
+  } catch (error) {
+    return refuse(error)
+  }
+}
+
+/** Reads one answer. What does not fit is left open. */
+async function readAnswer(host: AskHost, items: readonly Item[], message: ReadonlyMessage): Promise<Found> {
+  const given = answersIn(message) ?? plainAnswers(items, message)
+  const values: Record<string, ReadonlyJson> = {}
+  const problems: string[] = []
+  for (const [id, value] of given) {
+    const item = items.find((each) => each.id === id)
+    if (item === undefined) continue
+    const checked = await validated(item.schema, value)
+    const subject = items.length > 1 ? `${item.key}: ` : ''
+    if (checked.issues !== undefined) problems.push(`${subject}${linesOf(checked.issues)}`)
+    else if (checked.value !== undefined) values[id] = readValue(host, item, checked.value)
+    else problems.push(`${subject}no value`)
+  }
+  if (problems.length === 0 && Object.keys(values).length === 0) problems.push(wanted(items))
+  return { values, ...(problems.length > 0 && { problem: problems.join('; ').slice(0, MAX_PROBLEM) }) }
+}
+
+function wanted(items: readonly Item[]): string {
+  const [only, ...others] = items
+  if (only !== undefined && others.length === 0) return `Please answer with ${wantedBy(only.form)}`
+  const lines = items.map(({ key, form }) => `${key}: ${wantedBy(form)}`)
+  return `Please answer each question on a line of its own (${lines.join('; ')})`
+}
+
+/** The answers of a client that does not know the extension. */
+function plainAnswers(items: readonly Item[], message: ReadonlyMessage): ReadonlyMap<string, ReadonlyJson> {
+  const text = textOf(message)
+  const [only, ...others] = items
+  if (only === undefined || others.length > 0) return answerLines(items, text)
+  const data = message.parts.flatMap((part) => (part.data === undefined ? [] : [part.data]))
+  const [value] = data
+  if (value !== undefined && data.length === 1) return new Map([[only.id, value]])
+  const read = valueFromText(only.form, text)
+  return new Map(read === undefined || text.trim() === '' ? [] : [[only.id, read.value]])
+}
+
+/** Lines that begin with the name of a question, such as `city: Rome`. */
+function answerLines(items: readonly Item[], text: string): ReadonlyMap<string, ReadonlyJson> {
+  const answers = new Map<string, ReadonlyJson>()
+  for (const line of text.split('\n', MAX_QUESTIONS)) {
+    const at = line.indexOf(':')
+    const key = line.slice(0, at).trim().toLowerCase()
+    const item = at === -1 ? undefined : items.find((each) => each.key.toLowerCase() === key)
+    const read = item && valueFromText(item.form, line.slice(at + 1))
+    if (item !== undefined && read !== undefined) answers.set(item.id, read.value)
+  }
+  return answers
+}
+
+/** A copy of what the schema has returned. */
+function readValue({ settings: { limits } }: AskHost, { id }: Item, value: unknown): ReadonlyJson {
+  const limit = { subject: `Answer ${id}`, option: 'limits.maxStepBytes', maxBytes: limits.maxStepBytes }
+  const reader = new JsonReader(limit, limits.maxDepth)
+  const read = reader.read(value, `answers.${id}`)
+  reader.check(read)
+  return read
+}

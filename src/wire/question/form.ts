@@ -1,0 +1,214 @@
+/**
+ * JSON Schema as a form: which fields a user fills in, and what a text answer certainly means.
+ *
+ * Schemas come from other agents, so reading is bounded in depth, in fields, in options, and in references that are
+ * followed. What has no field of its own is a field for JSON. Patterns are not used: one can take for ever.
+ *
+ * @module
+ */
+import type { ReadonlyJson } from '../../core/json-types.js'
+import { isRecord, type Unread } from '../../runtime/unread.js'
+
+/** One of the values that a question offers. */
+export interface FormOption {
+  readonly value: string | number | boolean | null
+  readonly label: string
+}
+
+/** A field of an object. */
+export interface FormField {
+  readonly name: string
+  /** How a user reads it: the title of the schema, or the name. */
+  readonly label: string
+  readonly isRequired: boolean
+  readonly form: Form
+}
+
+/** What a user enters. Everything but these kinds is entered as JSON. */
+export type Form =
+  | { readonly type: 'text'; readonly format?: string }
+  | { readonly type: 'number'; readonly isWhole: boolean }
+  | { readonly type: 'boolean' }
+  | { readonly type: 'choice'; readonly options: readonly FormOption[] }
+  | { readonly type: 'object'; readonly fields: readonly FormField[] }
+  | { readonly type: 'json' }
+
+const MAX_DEPTH = 5
+const MAX_FIELDS = 100
+const MAX_OPTIONS = 100
+const MAX_LABEL = 200
+const MAX_REFERENCES = 10
+/** The longest text that may be a value of another kind. */
+const MAX_VALUE = 1_000
+
+interface Reading {
+  readonly root: Unread
+  fields: number
+}
+
+/** Reads a schema as a form. Never throws, whatever the schema is. */
+export function formOf(schema: unknown): Form {
+  if (!isRecord(schema)) return { type: 'json' }
+  return read(schema, { root: schema, fields: 0 }, 0)
+}
+
+function read(given: unknown, reading: Reading, depth: number): Form {
+  const schema = withoutNull(resolved(given, reading.root), reading.root)
+  if (!isRecord(schema)) return { type: 'json' }
+  const options = optionsOf(schema, reading.root)
+  if (options !== undefined) return { type: 'choice', options }
+  const { type, format } = schema
+  if (type === 'string') return { type: 'text', ...(typeof format === 'string' && { format }) }
+  if (type === 'number' || type === 'integer') return { type: 'number', isWhole: type === 'integer' }
+  if (type === 'boolean') return { type: 'boolean' }
+  return (isObject(schema) ? fieldsOf(schema, reading, depth) : undefined) ?? { type: 'json' }
+}
+
+function isObject({ type, properties }: Unread): boolean {
+  return type === 'object' && isRecord(properties)
+}
+
+/** `undefined` for more than a form can show. */
+function fieldsOf(schema: Unread, reading: Reading, depth: number): Form | undefined {
+  const { properties, required } = schema
+  const names = isRecord(properties) ? Object.keys(properties) : []
+  reading.fields += names.length
+  if (depth >= MAX_DEPTH || reading.fields > MAX_FIELDS || !isRecord(properties)) return undefined
+  const needed: ReadonlySet<unknown> = new Set(Array.isArray(required) ? required : [])
+  const fields = names.map((name) => ({
+    name,
+    label: labelOf(properties[name], name),
+    isRequired: needed.has(name),
+    form: read(properties[name], reading, depth + 1),
+  }))
+  return { type: 'object', fields }
+}
+
+function labelOf(schema: unknown, name: string): string {
+  const { title } = isRecord(schema) ? schema : {}
+  return (typeof title === 'string' && title !== '' ? title : name).slice(0, MAX_LABEL)
+}
+
+/** The schema that a reference within the document names, after at most ten of them. */
+export function resolved(given: unknown, root: Unread): unknown {
+  let schema = given
+  for (let count = 0; count < MAX_REFERENCES; count += 1) {
+    if (!isRecord(schema) || typeof schema['$ref'] !== 'string') return schema
+    schema = referenced(schema['$ref'], root)
+  }
+  return undefined
+}
+
+function referenced(reference: string, root: Unread): unknown {
+  const [start, ...names] = reference.split('/')
+  if (start !== '#') return undefined
+  let found: unknown = root
+  for (const name of names) {
+    const key = name.replaceAll('~1', '/').replaceAll('~0', '~')
+    const isOwn = (isRecord(found) || Array.isArray(found)) && Object.hasOwn(found, key)
+    found = isOwn ? Reflect.get(found as object, key) : undefined
+  }
+  return found
+}
+
+/** What a value is beside `null`, where it may be `null`: a form leaves it out. */
+function withoutNull(schema: unknown, root: Unread): unknown {
+  const types: unknown = isRecord(schema) ? schema['type'] : undefined
+  if (isRecord(schema) && Array.isArray(types)) {
+    const others: readonly unknown[] = types.filter((each) => each !== 'null')
+    return others.length === 1 ? { ...schema, type: others[0] } : schema
+  }
+  const any = alternativesOf(schema)
+  if (any?.length !== 2) return schema
+  const others = any.filter((each) => !isRecord(each) || each['type'] !== 'null')
+  return others.length === 1 ? resolved(others[0], root) : schema
+}
+
+function alternativesOf(schema: unknown): readonly unknown[] | undefined {
+  if (!isRecord(schema)) return undefined
+  const { anyOf, oneOf } = schema
+  const any = anyOf ?? oneOf
+  return Array.isArray(any) ? any : undefined
+}
+
+function optionsOf(schema: Unread, root: Unread): readonly FormOption[] | undefined {
+  if (Array.isArray(schema['enum'])) {
+    const values = schema['enum'] as readonly unknown[]
+    return values.length > MAX_OPTIONS ? undefined : options(values.map((value) => ({ value })))
+  }
+  const any = alternativesOf(schema) ?? ('const' in schema ? [schema] : undefined)
+  if (any === undefined || any.length > MAX_OPTIONS) return undefined
+  const constants = any.map((each) => resolved(each, root))
+  const found = constants.flatMap((each) =>
+    isRecord(each) && 'const' in each ? [{ value: each['const'], title: each['title'] }] : [],
+  )
+  return found.length === any.length ? options(found) : undefined
+}
+
+function options(
+  given: readonly { readonly value: unknown; readonly title?: unknown }[],
+): readonly FormOption[] | undefined {
+  const read = given.flatMap(({ value, title }) => {
+    if (!isPlainValue(value)) return []
+    const label = typeof title === 'string' && title !== '' ? title : String(value)
+    return [{ value, label: label.slice(0, MAX_LABEL) }]
+  })
+  return read.length === given.length && read.length > 0 ? read : undefined
+}
+
+function isPlainValue(value: unknown): value is FormOption['value'] {
+  return value === null || ['string', 'number', 'boolean'].includes(typeof value)
+}
+
+const YES = new Set(['yes', 'y', 'true'])
+const NO = new Set(['no', 'n', 'false'])
+const NUMBER = /^[-+]?(\d+(\.\d*)?|\.\d+)(e[-+]?\d{1,3})?$/i
+
+/** What a text certainly means as a value of this form; `undefined` where it is not certain. */
+export function valueFromText(form: Form, given: string): { readonly value: ReadonlyJson } | undefined {
+  const text = given.trim()
+  if (form.type === 'text') return { value: text }
+  if (form.type === 'object' || form.type === 'json') return jsonOf(text)
+  if (text.length > MAX_VALUE) return undefined
+  // As people end a sentence.
+  const word = text.replace(/[.!]+$/, '').toLowerCase()
+  if (form.type === 'choice') {
+    const matching = form.options.filter(({ value, label }) =>
+      [label, String(value)].some(
+        (each) => each.toLowerCase() === word || each.toLowerCase() === text.toLowerCase(),
+      ),
+    )
+    const [only] = matching
+    return only !== undefined && matching.length === 1 ? { value: only.value } : undefined
+  }
+  if (form.type === 'boolean')
+    return YES.has(word) ? { value: true } : NO.has(word) ? { value: false } : undefined
+  if (!NUMBER.test(text)) return undefined
+  const value = Number(text)
+  return Number.isFinite(value) && (!form.isWhole || Number.isSafeInteger(value)) ? { value } : undefined
+}
+
+function jsonOf(text: string): { readonly value: ReadonlyJson } | undefined {
+  if (!/^[[{]/.test(text)) return undefined
+  try {
+    return { value: JSON.parse(text) as ReadonlyJson }
+  } catch {
+    return undefined
+  }
+}
+
+/** What a text answer has to be, in words. */
+export function wantedBy(form: Form): string {
+  switch (form.type) {
+    case 'text':
+      return 'a text'
+    case 'number':
+      return form.isWhole ? 'a whole number' : 'a number'
+    case 'boolean':
+      return 'yes or no'
+    case 'choice':
+      return `one of ${form.options.map(({ label }) => label).join(', ')}`
+    default:
+      return 'JSON'
+  }
+}

@@ -1,0 +1,130 @@
+/**
+ * The extension for questions with a schema: what the message of a question carries beside its sentence, and its answers.
+ *
+ * A question's message has a data part with the questions that are open. A client that knows the extension answers with a
+ * data part that has a value for the ids of one or more of them. All others read the sentence, and answer with a text.
+ *
+ * @module
+ */
+import type { JsonObject, ReadonlyJson } from '../../core/json-types.js'
+import type { DeepReadonly, Message, Part } from '../../core/task.js'
+import { isRecord, type Unread } from '../../runtime/unread.js'
+
+/** The URI of the extension, and the key of its data. */
+export const QUESTIONS = 'https://a2a-tasks.dev/extensions/questions/v1'
+
+/** The entry for `capabilities.extensions` of an agent's card. */
+export const QUESTIONS_EXTENSION = {
+  uri: QUESTIONS,
+  description: 'Questions with an id and a JSON Schema, which are answered by id',
+  required: false,
+} as const
+
+/** A question of an agent. */
+export interface OpenQuestion {
+  /** Answers name the question by it: unique in the task. */
+  readonly id: string
+  /** What the agent asks. */
+  readonly message: string
+  /** The JSON Schema of the answer. */
+  readonly schema: ReadonlySchema
+  /** When the agent stops to wait for the answer, in ISO 8601. Absent without a limit. */
+  readonly expiresAt?: string
+  /** Where the user gives authorization. Absent for all other questions. */
+  readonly url?: string
+}
+
+export type ReadonlySchema = { readonly [key: string]: ReadonlyJson }
+
+type Parts = readonly DeepReadonly<Part>[]
+
+/** The most questions and answers that are read of a message. */
+const MAX_QUESTIONS = 100
+/** The most characters of an id, and of the sentence of a question. */
+const MAX_ID = 1_024
+const MAX_MESSAGE = 16_384
+/** The most characters of a schema that is read, as JSON. */
+const MAX_SCHEMA = 262_144
+
+/** The part that asks these questions. */
+export function questionPart(questions: readonly OpenQuestion[]): { readonly data: object } {
+  return { data: { [QUESTIONS]: { questions } } }
+}
+
+/** The part that answers questions, by their ids. */
+export function answerPart(answers: Readonly<Record<string, ReadonlyJson>>): { readonly data: JsonObject } {
+  return { data: { [QUESTIONS]: { answers: copyOf(answers) } } }
+}
+
+/** The questions of an agent's message, at most 100. What is no question, or too large, is left out. */
+export function questionsIn(message: { readonly parts?: Parts } | undefined): readonly OpenQuestion[] {
+  const lists = dataOf(message).map(({ questions }) =>
+    Array.isArray(questions) ? (questions as readonly unknown[]) : [],
+  )
+  const found = new Map<string, OpenQuestion>()
+  for (const given of lists.flat().slice(0, MAX_QUESTIONS)) {
+    const question = readQuestion(given)
+    if (question !== undefined) found.set(question.id, question)
+  }
+  return [...found.values()]
+}
+
+/** The values of a message of the user, by the ids of their questions; `undefined` for a message without any. */
+export function answersIn(message: {
+  readonly parts?: Parts
+}): ReadonlyMap<string, ReadonlyJson> | undefined {
+  const given = dataOf(message).flatMap(({ answers }) => (isRecord(answers) ? [answers] : []))
+  if (given.length === 0) return undefined
+  // Parts are JSON.
+  const entries = given.flatMap((answers) => Object.entries(answers)) as [string, ReadonlyJson][]
+  return new Map(entries)
+}
+
+/** What a task shows of its questions. */
+interface AskingTask {
+  readonly message?: string | DeepReadonly<Message> | undefined
+  readonly messages: readonly DeepReadonly<Message>[]
+}
+
+/**
+ * The questions that the status message of a task asks, without those that the user has answered since: by id, or all by a
+ * message without ids. Whoever receives the next message decides by this, so that an answer is taken once.
+ */
+export function openQuestionsOf({ message, messages }: AskingTask): readonly OpenQuestion[] {
+  if (message === undefined || typeof message === 'string') return []
+  const asked = questionsIn(message)
+  if (asked.length === 0) return []
+  const at = messages.findLastIndex(({ messageId }) => messageId === message.messageId)
+  const answers = at === -1 ? [] : messages.slice(at + 1).filter(({ role }) => role === 'user')
+  const answered = answers.map(answersIn)
+  if (answered.includes(undefined)) return []
+  return asked.filter(({ id }) => !answered.some((values) => values?.has(id)))
+}
+
+function dataOf(message: { readonly parts?: Parts } | undefined): readonly Unread[] {
+  return (message?.parts ?? []).flatMap(({ data }) => {
+    const own = isRecord(data) && Object.hasOwn(data, QUESTIONS) ? data[QUESTIONS] : undefined
+    return isRecord(own) ? [own] : []
+  })
+}
+
+function readQuestion(given: unknown): OpenQuestion | undefined {
+  if (!isRecord(given)) return undefined
+  const { id, message, schema, expiresAt, url } = given
+  if (typeof id !== 'string' || id === '' || id.length > MAX_ID) return undefined
+  if (typeof message !== 'string' || message.length > MAX_MESSAGE) return undefined
+  // A client shows a question whose schema it cannot use, with a field for any value.
+  const isUsable = isRecord(schema) && JSON.stringify(schema).length <= MAX_SCHEMA
+  return {
+    id,
+    message,
+    // Parts are JSON.
+    schema: isUsable ? (schema as ReadonlySchema) : {},
+    ...(typeof expiresAt === 'string' && { expiresAt }),
+    ...(typeof url === 'string' && { url }),
+  }
+}
+
+function copyOf(answers: Readonly<Record<string, ReadonlyJson>>): JsonObject {
+  return structuredClone(answers) as JsonObject
+}

@@ -1,0 +1,117 @@
+/** Questions with a schema over several processes: one answer, checked wherever it arrives. */
+import type { Execute } from 'a2a-tasks/server'
+import { answerPart, openQuestionsOf } from 'a2a-tasks/wire'
+import { expect, test } from 'vitest'
+import * as z from 'zod'
+import { call, jsonRpc, user } from '../spec/support/agent.js'
+import { textsOf } from '../journal/support/managers.js'
+import { begin, pass, replicas, send, settle, stateAt, type Replica } from './support/replicas.js'
+
+const CITY = z.string().refine((city) => city !== 'Atlantis', 'No flights')
+
+const flight: Execute = async (run) => {
+  const { city, seats } = await run.ask({
+    city: { message: 'Where?', schema: CITY },
+    seats: { message: 'How many?', schema: z.int().min(1) },
+  })
+  return `${seats} to ${city}`
+}
+
+async function answer(at: Replica, id: string, answers: Record<string, string | number>): Promise<object> {
+  const message = { ...user('', { taskId: id }), parts: [answerPart(answers)] }
+  return await call(jsonRpc, at, 'SendMessage', { message, configuration: { returnImmediately: true } })
+}
+
+const asked = async (at: Replica, id: string): Promise<string[]> => {
+  const task = await at.tasks.getTask(id)
+  return task?.state === 'input-required' ? openQuestionsOf(task).map((each) => each.id) : []
+}
+
+const resultAt = async (at: Replica, id: string): Promise<string[]> => {
+  const task = await at.tasks.getTask(id)
+  return task === null ? [] : textsOf(task)
+}
+
+test('of answers to one question at several processes at once, one is taken', async () => {
+  const { a, b, clock } = replicas(flight)
+  const { id } = await begin(a, 'go')
+  await settle()
+  const given = [a, b, a, b].map((at, n) => answer(at, id, { 'city#1': `City ${n}` }))
+  const answers = await Promise.all(given)
+  const taken = answers.flatMap((each, n) => (Object.hasOwn(each, 'error') ? [] : [n]))
+  expect(taken).toHaveLength(1)
+  await pass(clock, async () => (await asked(b, id)).length > 0)
+  expect(await asked(b, id)).toEqual(['seats#1'])
+  await answer(b, id, { 'seats#1': 2 })
+  await pass(clock, async () => (await stateAt(a, id)) === 'completed')
+  expect(await resultAt(b, id)).toEqual([`2 to City ${taken[0]}`])
+  expect([...a.errors, ...b.errors]).toEqual([])
+})
+
+test('different questions are answered at different processes at once', async () => {
+  const { a, b, clock } = replicas(flight)
+  const { id } = await begin(a, 'go')
+  await settle()
+  const answers = await Promise.all([answer(a, id, { 'city#1': 'Rome' }), answer(b, id, { 'seats#1': 3 })])
+  expect(answers.filter((each) => Object.hasOwn(each, 'error'))).toEqual([])
+  await pass(clock, async () => (await stateAt(a, id)) === 'completed')
+  expect(await resultAt(b, id)).toEqual(['3 to Rome'])
+})
+
+test('a process without the code in memory refuses by JSON Schema, and the code asks again', async () => {
+  const { a, b, clock } = replicas(flight)
+  const { id } = await begin(a, 'go')
+  await settle()
+  clock.advance(61_000)
+  await settle()
+  expect(a.tasks.stats().leases).toBe(0)
+  expect(await answer(b, id, { 'seats#1': 0 })).toMatchObject({
+    error: { message: 'answers.seats#1 must be at least 1' },
+  })
+  expect(b.tasks.stats().leases).toBe(0)
+  // Only the code knows that this city has no flights.
+  await answer(b, id, { 'city#1': 'Atlantis', 'seats#1': 1 })
+  await pass(clock, async () => (await asked(b, id)).length === 1)
+  const task = await b.tasks.getTask(id)
+  expect(JSON.stringify(task?.message)).toContain('No flights.')
+  await send(b, 'Rome', id)
+  await pass(clock, async () => (await stateAt(a, id)) === 'completed')
+  expect(await resultAt(a, id)).toEqual(['1 to Rome'])
+  expect([...a.errors, ...b.errors]).toEqual([])
+})
+
+test.each([{ recover: 'fail' }, { recover: 'resume' }] as const)(
+  'a question expires while no process has its code in memory, with recover $recover',
+  async (manager) => {
+    const { a, b, clock } = replicas(
+      async (run) => await run.approve('book', { message: 'Book?', expiresInMs: 3_600_000 }),
+      { manager },
+    )
+    const { id } = await begin(a, 'go')
+    await settle()
+    clock.advance(61_000)
+    await settle()
+    expect(a.tasks.stats().leases).toBe(0)
+    await a.handler.close()
+    await a.tasks.destroy()
+    clock.advance(3_600_000)
+    await pass(clock, async () => (await stateAt(b, id)) === 'completed')
+    expect(await resultAt(b, id)).toEqual(['expired'])
+    expect(b.errors).toEqual([])
+  },
+)
+
+test('an answer that comes before the end of the time is taken, however late its process begins', async () => {
+  const { a, b, clock } = replicas(async (run) => {
+    return await run.approve('book', { message: 'Book?', expiresInMs: 3_600_000 })
+  })
+  const { id } = await begin(a, 'go')
+  await settle()
+  clock.advance(61_000)
+  await settle()
+  clock.advance(3_600_000 - 61_000 - 1)
+  await answer(b, id, { 'book#1': 'approve' })
+  clock.advance(10)
+  await pass(clock, async () => (await stateAt(b, id)) === 'completed')
+  expect(await resultAt(b, id)).toEqual(['approve'])
+})
