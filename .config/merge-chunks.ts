@@ -25,7 +25,7 @@ const LAYERS =
 
 /** Layers that share a file, as far as the client needs them. Bundlers leave out a file as a whole, so they are few. */
 const BASE = 'base'
-const SHARED_FILES: Readonly<Record<string, string>> = { core: BASE, 'agent-card': 'wire' }
+const SHARED_FILES: Readonly<Record<string, string>> = { core: BASE, http: 'wire', 'agent-card': 'wire' }
 
 /** Replaces what esbuild wrote into `folder` by the same code in fewer files, as ES modules and as CommonJS. */
 export async function mergeChunks(folder: string, entries: readonly string[]): Promise<void> {

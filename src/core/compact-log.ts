@@ -7,15 +7,19 @@
  * @module
  */
 import type { TaskEvent } from './events.js'
-import { createdEvent } from './evolve.js'
+import { createdEvent } from './events.js'
 import type { StateTransition, TaskSnapshot } from './task.js'
-import type { TaskLog } from './task-log.js'
 
 /**
  * The states of the lifecycle; the kinds of the events after the first one, as the digits of a number; and the times of those
  * after the first and before the last one, whose times the task has. One array: three objects would take twice the memory.
  */
 export type CompactLog<S extends string> = readonly [states: readonly S[], kinds: number, ...times: string[]]
+
+/** The events of a task that are held. */
+interface HeldEvents<S extends string> {
+  at(generation: number, task: TaskSnapshot<S>, size: number): TaskEvent<S> | undefined
+}
 
 type Head<S extends string> = Omit<TaskSnapshot<S>, 'history'>
 
@@ -30,7 +34,7 @@ const STATUS = 2
 /** `undefined` for a log that is long, or has what the task does not have. */
 export function compactLog<S extends string>(
   task: TaskSnapshot<S>,
-  log: TaskLog<S>,
+  log: HeldEvents<S>,
   states: readonly S[],
 ): CompactLog<S> | undefined {
   const { generation } = task

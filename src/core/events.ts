@@ -310,3 +310,27 @@ export interface TaskEvents<S extends string = TaskState> {
   /** A listener threw, or its promise rejected. Without a listener for this event the error becomes an uncaught one. */
   'listener:error': (failure: ListenerFailure) => void
 }
+
+/** The properties of a task that never change. */
+type NewTask = Pick<TaskSnapshot, 'id' | 'contextId' | 'skill' | 'input' | 'metadata'> & {
+  readonly referenceTaskIds?: readonly string[] | undefined
+  readonly owner?: string | undefined
+}
+
+/** The first event of a task, from the command that creates the task or from the task itself. */
+export function createdEvent<S extends string>(source: NewTask, state: S, timestamp: string): TaskCreated<S> {
+  const { id, contextId, skill, input, metadata, referenceTaskIds, owner } = source
+  const event = {
+    type: 'created',
+    taskId: id,
+    generation: 1,
+    timestamp,
+    state,
+    contextId,
+    skill,
+    input,
+    metadata,
+  } as const
+  if (referenceTaskIds === undefined && owner === undefined) return event
+  return { ...event, ...(referenceTaskIds && { referenceTaskIds }), ...(owner !== undefined && { owner }) }
+}

@@ -63,30 +63,6 @@ export function create<S extends string>(event: TaskCreated<S>): Task<S> {
   return task
 }
 
-/** The properties of a task that never change. */
-type NewTask = Pick<TaskSnapshot, 'id' | 'contextId' | 'skill' | 'input' | 'metadata'> & {
-  readonly referenceTaskIds?: readonly string[] | undefined
-  readonly owner?: string | undefined
-}
-
-/** The first event of a task, from the command that creates the task or from the task itself. */
-export function createdEvent<S extends string>(source: NewTask, state: S, timestamp: string): TaskCreated<S> {
-  const { id, contextId, skill, input, metadata, referenceTaskIds, owner } = source
-  const event = {
-    type: 'created',
-    taskId: id,
-    generation: 1,
-    timestamp,
-    state,
-    contextId,
-    skill,
-    input,
-    metadata,
-  } as const
-  if (referenceTaskIds === undefined && owner === undefined) return event
-  return { ...event, ...(referenceTaskIds && { referenceTaskIds }), ...(owner !== undefined && { owner }) }
-}
-
 /**
  * Changes `task` in place. Costs O(size of the event); a pure step costs O(size of the task), which makes appending n
  * chunks O(n²). The caller must own `task` and all its arrays. Leaves are shared and never change.

@@ -9,7 +9,6 @@
 import { describe, isPlain } from '../runtime/describe.js'
 import { A2AError, invalidParams } from './errors.js'
 import type { JsonObject, JsonValue } from './json-types.js'
-import type { TaggedJson, Tags } from './tagged-json.js'
 
 /** An inclusive limit in bytes of UTF-8 JSON, with its names for errors. */
 export interface SizeLimit {
@@ -42,6 +41,26 @@ const GIVE_UP_FACTOR = 16
 
 /** A value holds what JSON does not have, so that it has to be read with tags. */
 const NEEDS_TAGS = new Error('The value needs tags')
+
+/** A value with its tag. What it holds can be values of any kind. */
+export type Tagged = Readonly<Record<string, unknown>>
+
+/** JSON, and whether it holds tags. */
+export interface TaggedJson<T = JsonValue> {
+  readonly json: T
+  /** Absent for plain JSON. */
+  readonly tagged?: true
+}
+
+/** How values are read that JSON does not have. */
+export interface Tags {
+  /** The value with its tag, or the reason why it has none. */
+  readonly toTagged: (value: unknown) => Tagged | string
+  /** Whether an object with these names looks like a tag. */
+  readonly isTag: (keys: readonly string[]) => boolean
+  /** The tag of an object that looks like a tag. */
+  readonly escape: string
+}
 
 /**
  * Reads values of callers under one common size limit.

@@ -45,7 +45,7 @@ export function requireSmallMetadata(
 }
 
 /** The metadata that the library does not write. */
-export function withoutOwnKeys(metadata: Metadata): Metadata {
+function withoutOwnKeys(metadata: Metadata): Metadata {
   return Object.fromEntries(Object.entries(metadata).filter(([key]) => !isOwn(key)))
 }
 

@@ -1,5 +1,5 @@
 /**
- * What a task has spent: amounts in units, in all and by model, in the metadata of the task.
+ * The amounts that a task has spent, in units, in all and by model, in the metadata of the task.
  *
  * @module
  */

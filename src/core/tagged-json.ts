@@ -9,27 +9,8 @@
 import { isBuffer, toBuffer } from '../runtime/buffer.js'
 import { describe, isPlain } from '../runtime/describe.js'
 import { A2AError, invalidParams, type ErrorCode, type ErrorData } from './errors.js'
+import type { Tagged, TaggedJson, Tags } from './json.js'
 import type { JsonValue, ReadonlyJson } from './json-types.js'
-
-/** A value with its tag. What it holds can be values of any kind. */
-type Tagged = Readonly<Record<string, unknown>>
-
-/** JSON, and whether it holds tags. */
-export interface TaggedJson<T = JsonValue> {
-  readonly json: T
-  /** Absent for plain JSON. */
-  readonly tagged?: true
-}
-
-/** How values are read that JSON does not have. */
-export interface Tags {
-  /** The value with its tag, or the reason why it has none. */
-  readonly toTagged: (value: unknown) => Tagged | string
-  /** Whether an object with these names looks like a tag. */
-  readonly isTag: (keys: readonly string[]) => boolean
-  /** The tag of an object that looks like a tag. */
-  readonly escape: string
-}
 
 const ESCAPE = '$'
 

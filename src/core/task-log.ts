@@ -4,7 +4,7 @@
  * @module
  */
 import type { TaskCreated, TaskEvent } from './events.js'
-import { createdEvent } from './evolve.js'
+import { createdEvent } from './events.js'
 import type { TaskSnapshot } from './task.js'
 
 /** The maximum bytes of JSON in the events of one log: a thousand versions of an artifact can be large. */

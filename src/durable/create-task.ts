@@ -5,7 +5,8 @@
  */
 import { toCreate } from '../core/commands.js'
 import { invalidParams } from '../core/errors.js'
-import { create, createdEvent } from '../core/evolve.js'
+import { createdEvent } from '../core/events.js'
+import { create } from '../core/evolve.js'
 import type { CreateTaskParams } from '../core/params.js'
 import { TaskRecord } from '../core/task-record.js'
 import type { Task } from '../core/task.js'

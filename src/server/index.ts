@@ -41,6 +41,7 @@ export type {
   DelegationAgent,
   DelegationResult,
   SignalOptions,
+  SpentAmounts,
   SleepOptions,
   StepContext,
   StepMethod,
@@ -50,7 +51,6 @@ export type {
   TransactionWork,
 } from './journal/call-types.js'
 export type { StepOutput } from './journal/step-output.js'
-export type { SpentAmounts } from './journal/spending.js'
 export type {
   AnswerSchema,
   AnswersTo,

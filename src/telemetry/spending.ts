@@ -1,5 +1,5 @@
 /**
- * What tasks spend, by the conventions of OpenTelemetry for generative AI where they have a name for it.
+ * The spending of tasks, by the conventions of OpenTelemetry for generative AI where they have a name for it.
  *
  * @module
  */

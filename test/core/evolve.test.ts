@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { evolve, type TaskEvent, type TaskSnapshot } from 'a2a-tasks'
-import { create, createdEvent } from '../../src/core/evolve.js'
+import { createdEvent } from '../../src/core/events.js'
+import { create } from '../../src/core/evolve.js'
 import { setup, walk } from '../support/manager.js'
 
 function log(): { events: TaskEvent[]; task: TaskSnapshot } {

@@ -431,6 +431,7 @@ export const FUNCTIONS: readonly Case[] = [
       messages: ['go', { signal: 'approval', value: { value: new Map([['at', new Date(0)]]) } }],
     },
   },
+  {
     name: 'questions with a schema',
     execute: typed,
     options: {

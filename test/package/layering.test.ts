@@ -29,7 +29,7 @@ const ARROWS: Record<string, Arrows> = {
     values: ['runtime', 'http', 'core', 'schemas', 'wire', 'agent-card', 'remote', 'client'],
     types: ['server'],
   },
-  telemetry: { values: ['runtime'], types: ['public'] },
+  telemetry: { values: ['runtime', 'core/spending.ts'], types: ['public'] },
   migrate: { values: ['runtime', 'core/errors.ts', 'core/lifecycle.ts', 'wire'], types: ['core', 'server'] },
   testing: { values: ['runtime', 'public'] },
   inspector: { values: ['runtime', 'public'] },

@@ -34,7 +34,16 @@ describe.each(GUIDES)('the limits under "%s" and in the guide %s', (section, gui
 
 /** Numbers that bound nothing that others send: pauses, rhythms, and the sizes of pages and lists. */
 const NO_LIMITS = [
-  ...['baseDelayMs', 'expirySkewMs', 'heartbeatMs', 'initialMs', 'leftMs', 'maxMs', 'pollIntervalMs'],
+  ...[
+    'baseDelayMs',
+    'expirySkewMs',
+    'heartbeatMs',
+    'expiresInMs',
+    'initialMs',
+    'leftMs',
+    'maxMs',
+    'pollIntervalMs',
+  ],
   ...['pruneIntervalMs', 'resetMs', 'retryAfterMs', 'retryMinMs', 'sweepIntervalMs'],
   ...['graceMs', 'pageSize', 'totalSize', 'softTtlMs', 'durationMs'],
 ]

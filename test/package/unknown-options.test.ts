@@ -317,6 +317,7 @@ const NO_OPTIONS: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/^(TaskStore|SqliteStore|PostgresStore|RedisStore)\./, 'the manager calls its store'],
   [/^(Dialect|Codec|ClientCodec)\./, 'a handler or a client calls its dialect'],
   [/^(answersIn|openQuestionsOf|questionsIn|valueFromText|wantedBy)\(0\)/, 'a message, a task or a form'],
+  [/^(Run\.spend|spendingOf)\(0\)/, 'amounts in units of any name, or a task'],
   [/^AgentProvider\./, 'the gateway calls its provider'],
   [
     / (HandlerObserver|TasksObserver|LeasedTasksListener|NodeResponse|IoRedisClient, NodeRedisClient)$/,

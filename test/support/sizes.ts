@@ -14,9 +14,9 @@ interface Size {
 }
 
 export const SIZES = {
-  core: { code: `export { TaskManager } from 'a2a-tasks'`, kB: 22 },
-  client: { code: `export { A2AClient } from 'a2a-tasks/client'`, kB: 35 },
-  server: { code: `export { createRequestHandler } from 'a2a-tasks/server'`, kB: 114 },
+  core: { code: `export { TaskManager } from 'a2a-tasks'`, kB: 24 },
+  client: { code: `export { A2AClient } from 'a2a-tasks/client'`, kB: 39 },
+  server: { code: `export { createRequestHandler } from 'a2a-tasks/server'`, kB: 126 },
 } satisfies Record<string, Size>
 
 /** The same of the official SDK, version 1.3.0. */

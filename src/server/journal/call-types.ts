@@ -109,3 +109,17 @@ export interface DelegateOptions {
 }
 
 export type AnswerOf = DelegatedMessage | undefined
+
+/**
+ * Amounts that code has spent: numbers of 0 or more, each in the unit of its name. A name begins with a letter, and has at most
+ * 64 letters, digits, `_`, `-` and `.`. A task has at most 16 units. Amounts that are `undefined` do not count.
+ */
+export interface SpentAmounts {
+  /** The name of the model, of at most 200 characters. The task also shows its amounts by model, for at most 32 of them. */
+  readonly model?: string | undefined
+  readonly inputTokens?: number | undefined
+  readonly outputTokens?: number | undefined
+  /** In the currency of your choice, the same for all agents that share a budget. */
+  readonly cost?: number | undefined
+  readonly [unit: string]: number | string | undefined
+}

@@ -1,27 +1,14 @@
 /**
- * What code spends, as entries of the journal.
+ * Amounts that code spends, as entries of the journal.
  *
  * @module
  */
 import type { Spent } from '../../core/spending.js'
 import { describe } from '../../runtime/describe.js'
 import { requireObject } from '../../runtime/options.js'
+import type { SpentAmounts } from './call-types.js'
 import type { Journal } from './journal.js'
 import type { TurnPort } from './turn-port.js'
-
-/**
- * Amounts that code has spent: numbers of 0 or more, each in the unit of its name. A name begins with a letter, and has at most
- * 64 letters, digits, `_`, `-` and `.`. A task has at most 16 units. Amounts that are `undefined` do not count.
- */
-export interface SpentAmounts {
-  /** The name of the model, of at most 200 characters. The task also shows its amounts by model, for at most 32 of them. */
-  readonly model?: string | undefined
-  readonly inputTokens?: number | undefined
-  readonly outputTokens?: number | undefined
-  /** In the currency of your choice, the same for all agents that share a budget. */
-  readonly cost?: number | undefined
-  readonly [unit: string]: number | string | undefined
-}
 
 const UNIT = /^[a-z][\w.-]{0,63}$/i
 const MAX_MODEL = 200

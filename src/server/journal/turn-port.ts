@@ -81,3 +81,19 @@ export interface TurnPort {
   /** Follows a step, for telemetry. Returns `undefined` where nothing observes the handler. */
   readonly onStep: ((step: ObservedStep) => StepFollower | undefined) | undefined
 }
+
+/** The time limit of a question. */
+export interface QuestionTimer {
+  /** In ISO 8601. */
+  readonly dueAt: string
+  /** Whether the time has passed. */
+  readonly isDue: boolean
+  /** The question needs no limit any more. */
+  readonly stop: () => void
+}
+
+/** Withdraws a question in one change with the entries. Returns `false` when its answer has arrived. */
+export type ExpireQuestion = (entries: () => readonly JournalEntry[]) => boolean
+
+/** Begins the time limit of a question. */
+export type LimitQuestion = (name: string, ms: number, expire: ExpireQuestion) => Promise<QuestionTimer>

@@ -16,7 +16,7 @@ import { linesOf, requireSchema, type StandardSchema } from '../standard-schema.
 import type { SignalOptions, SleepOptions } from './call-types.js'
 import type { Journal } from './journal.js'
 import { requireName } from './names.js'
-import type { TurnPort } from './turn-port.js'
+import type { ExpireQuestion, QuestionTimer, TurnPort } from './turn-port.js'
 
 const SLEEPS = `run.sleep('pause', { ms: 60_000 }) or run.sleep('pause', { until: new Date(…) })`
 
@@ -36,18 +36,6 @@ interface OpenWait {
 }
 
 type ReceivedEntry = Extract<JournalEntry, { readonly kind: 'received' }>
-/** The time limit of a question. */
-export interface QuestionTimer {
-  /** In ISO 8601. */
-  readonly dueAt: string
-  /** Whether the time has passed. */
-  readonly isDue: boolean
-  /** The question needs no limit any more. */
-  readonly stop: () => void
-}
-
-/** Withdraws a question in one change with the entries. Returns `false` when its answer has arrived. */
-type Expire = (entries: () => readonly JournalEntry[]) => boolean
 
 type NewWait<T> = (resolve: (value: T) => void) => Omit<OpenWait, 'reject'>
 
@@ -116,7 +104,7 @@ export class Waits {
    *
    * @returns Resolves when the sleep has begun.
    */
-  async limit(name: string, ms: number, expire: Expire): Promise<QuestionTimer> {
+  async limit(name: string, ms: number, expire: ExpireQuestion): Promise<QuestionTimer> {
     const { settings, work, signal } = this.#port
     const { clock } = settings
     const journal = this.#journal
@@ -135,7 +123,7 @@ export class Waits {
     return timer
   }
 
-  async #limit(label: string, timer: Timer, isBegun: boolean, expire: Expire): Promise<void> {
+  async #limit(label: string, timer: Timer, isBegun: boolean, expire: ExpireQuestion): Promise<void> {
     const { settings, signal } = this.#port
     const { clock } = settings
     const journal = this.#journal

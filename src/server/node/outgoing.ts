@@ -4,6 +4,7 @@
  * @module
  */
 import type { ServerResponse } from 'node:http'
+import { nextTick } from 'node:process'
 import type { EventSource } from '../binding/exchange.js'
 import type { LargeText } from '../binding/large-texts.js'
 import type { HeldOutput, Output, PendingOutput } from '../binding/pending-output.js'
@@ -116,7 +117,7 @@ class ResponseWriter {
     if (this.#text.length >= BATCH_LENGTH) this.flush()
     else if (!this.#isScheduled) {
       this.#isScheduled = true
-      process.nextTick(this.#onTick)
+      nextTick(this.#onTick)
     }
   }
 

@@ -18,10 +18,10 @@ import type {
   DelegationResult,
   SignalOptions,
   SleepOptions,
+  SpentAmounts,
   StepMethod,
   TransactionMethod,
 } from '../journal/call-types.js'
-import type { SpentAmounts } from '../journal/spending.js'
 
 /** A message of the conversation, read-only. */
 export interface ReadonlyMessage {

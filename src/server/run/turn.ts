@@ -327,7 +327,12 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     const questions = new Questions(port, { journal, ids, onWaiting: () => this.#onWaiting() })
     return {
       ...{ journal, waits, writes, questions },
-      typed: new TypedQuestions(port, { journal, waits, questions, ids }),
+      typed: new TypedQuestions(port, {
+        journal,
+        questions,
+        ids,
+        limit: (...given) => waits.limit(...given),
+      }),
       delegations: new Delegations(port, journal, ids),
       steps: new Steps(port, { journal, writes, ids, pause: (ms) => waits.pause(ms) }),
       values: new Values(port, journal),

@@ -19,8 +19,7 @@ import { answersIn, questionPart, QUESTIONS, type OpenQuestion } from '../../wir
 import { textOf } from '../../wire/text.js'
 import type { Journal } from '../journal/journal.js'
 import { requireName } from '../journal/names.js'
-import type { QuestionTimer, Waits } from '../journal/waits.js'
-import type { TurnPort } from '../journal/turn-port.js'
+import type { LimitQuestion, QuestionTimer, TurnPort } from '../journal/turn-port.js'
 import type { TurnIds } from '../journal/writes/turn-ids.js'
 import {
   jsonSchemaOf,
@@ -46,7 +45,7 @@ import type { ReadonlyMessage, Say } from './run.js'
 /** What questions with a schema use of the other parts of their turn. */
 interface Parts {
   readonly journal: Journal
-  readonly waits: Pick<Waits, 'limit'>
+  readonly limit: LimitQuestion
   readonly questions: {
     pose(
       state: 'input-required',
@@ -246,9 +245,7 @@ async function askAll(
   const timer =
     expiresInMs === undefined || first === undefined
       ? undefined
-      : await host.waits.limit(`answer to ${first.key}`, expiresInMs, (entries) =>
-          expire(host, late(), entries),
-        )
+      : await host.limit(`answer to ${first.key}`, expiresInMs, (entries) => expire(host, late(), entries))
   const stop = onAbort(signal, () => void host.questions.withdraw(withdrawn(taskId(), signal)))
   try {
     let problem: string | undefined

@@ -205,7 +205,7 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
     // An end that is not stored yet may be overtaken by a message from elsewhere.
     if (isTerminal(task.state)) return undefined
     if (unrepeated(task, request, this.#settings) !== request) return await this.#takenHere(task, request)
-    requireAcceptsMessage(task, request, this.#host)
+    requireAcceptsMessage(task, request, this.#port)
     const message = { ...request.message, contextId: task.contextId }
     const isWorked = registry.runOf(taskId) !== undefined || task.turn !== undefined
     const isWorking = isWorked && !isInterrupted(task.state)
@@ -267,7 +267,7 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
     const { request, owner } = incoming
     const task = await requireVisible(this.#shared, taskId, owner)
     if (unrepeated(task, request, this.#settings) !== request) return this.#taken(task, request)
-    requireAcceptsMessage(task, request, this.#host)
+    requireAcceptsMessage(task, request, this.#port)
     const acquired = await this.tasks.acquire(taskId, toNote(incoming, task.messages.length))
     const isHere = acquired.type === 'acquired'
     if (isHere && request.ifGeneration === undefined) return undefined

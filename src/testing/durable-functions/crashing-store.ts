@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { isSpentInStep } from '../../core/history/named-entry.js'
 import type { StoredEvent } from '../../durable/stored-events.js'
 import type { StoreHints, TaskStore, Transaction, TransactionResult } from '../../durable/task-store.js'
 
@@ -110,7 +109,7 @@ export class CrashingStore {
   #crashAt(events: readonly StoredEvent[]): CrashPoint['when'] | undefined {
     this.#writes += 1
     // What the work of a step spends gets no process further.
-    if (events.some((event) => event.type === 'history' && !isSpentInStep(event.entry))) this.#entries += 1
+    if (events.some((event) => event.type === 'history' && !isSpentInStep(event))) this.#entries += 1
     const { n, of, when } = this.#point ?? {}
     return n === (of === 'writes' ? this.#writes : this.#entries) ? when : undefined
   }
@@ -155,4 +154,8 @@ export class CrashingStore {
 
 function never(): Promise<never> {
   return new Promise(() => undefined)
+}
+
+function isSpentInStep({ entry }: Extract<StoredEvent, { type: 'history' }>): boolean {
+  return entry.kind === 'spend' && 'step' in entry
 }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { withoutOwnKeys } from '../../core/metadata.js'
+import { SPENDING } from '../../core/spending.js'
 import type { Message, Part, Task } from '../../core/task.js'
 import { memoryStore } from '../../durable/memory-store.js'
 import type { TaskStore } from '../../durable/task-store.js'
@@ -148,12 +148,14 @@ function compare(name: string, { recorder, errors }: Trial, expected: string, ac
 }
 
 function standardResult({ state, artifacts, messages, metadata, output }: Task): unknown {
+  // An attempt that a crash ends has spent, too.
+  const { [SPENDING]: _, ...ownMetadata } = metadata
   const conversation = messages.map(({ messageId, role, parts, metadata }) => ({
     ...{ messageId, role, metadata },
     // When a question expires depends on when it was asked.
     parts: parts.map((part) => (questionsIn({ parts: [part] }).length > 0 ? withoutTimes(part) : part)),
   }))
-  return { state, output, artifacts, metadata: withoutOwnKeys(metadata), conversation }
+  return { state, output, artifacts, metadata: ownMetadata, conversation }
 }
 
 function withoutTimes(part: Part): unknown {
