@@ -17,16 +17,7 @@ import {
   readNames,
 } from './validate.js'
 import type { ArtifactChanged, JournalEntry } from './events.js'
-import {
-  copyJson,
-  JsonReader,
-  NO_SIZE,
-  sharedJson,
-  sizeOf,
-  wellFormed,
-  type Size,
-  type SizeLimit,
-} from './json.js'
+import { copyJson, JsonReader, NO_SIZE, sharedJson, sizeOf, type Size, type SizeLimit } from './json.js'
 import { TAGS } from './tagged-json.js'
 import { describe, quote } from '../runtime/describe.js'
 import type { GenerateId } from '../runtime/ids.js'

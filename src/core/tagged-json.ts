@@ -9,8 +9,8 @@
 import { isBuffer, toBuffer } from '../runtime/buffer.js'
 import { describe, isPlain } from '../runtime/describe.js'
 import { A2AError, invalidParams, type ErrorCode, type ErrorData } from './errors.js'
-import type { Tagged, TaggedJson, Tags } from './json.js'
-import type { JsonValue, ReadonlyJson } from './json-types.js'
+import type { Tagged, Tags } from './json.js'
+import type { ReadonlyJson } from './json-types.js'
 
 const ESCAPE = '$'
 

@@ -44,7 +44,9 @@ test('a step returns what its work returns', () => {
 })
 
 test('a step returns what no type describes', () => {
-  expectTypeOf(run.step('unknown', (): Promise<unknown> => Promise.resolve(1))).toEqualTypeOf<Promise<unknown>>()
+  expectTypeOf(run.step('unknown', (): Promise<unknown> => Promise.resolve(1))).toEqualTypeOf<
+    Promise<unknown>
+  >()
   void run.step('body', async () => (await fetch('http://localhost')).json())
   expectTypeOf(run.step('record', (): Record<string, unknown> => ({}))).toEqualTypeOf<
     Promise<Record<string, unknown>>

@@ -44,14 +44,14 @@ export class LatestEvent {
     if (made?.event === event && made.codec === codec && made.contextId === contextId && made.last === last)
       return made.json
     const { source } = entry
-    let showsTask = false
+    const reads = { task: false }
     const task = (): ReturnType<NonNullable<typeof source>['task']> => {
-      showsTask = true
+      reads.task = true
       return source?.task()
     }
     // What clients see of an entry is an entry.
     const json = encode(source === undefined ? view : { ...(view as EventEntry), source: { task } })
-    if (!showsTask && isShort(json)) this.#made = { codec, event, contextId, last, json, text: undefined }
+    if (!reads.task && isShort(json)) this.#made = { codec, event, contextId, last, json, text: undefined }
     return json
   }
 

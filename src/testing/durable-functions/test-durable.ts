@@ -149,7 +149,7 @@ function compare(name: string, { recorder, errors }: Trial, expected: string, ac
 
 function standardResult({ state, artifacts, messages, metadata, output }: Task): unknown {
   // An attempt that a crash ends has spent, too.
-  const { [SPENDING]: _, ...ownMetadata } = metadata
+  const ownMetadata = Object.fromEntries(Object.entries(metadata).filter(([key]) => key !== SPENDING))
   const conversation = messages.map(({ messageId, role, parts, metadata }) => ({
     ...{ messageId, role, metadata },
     // When a question expires depends on when it was asked.

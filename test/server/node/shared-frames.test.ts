@@ -36,7 +36,7 @@ async function serve() {
     { version: '1.0' },
   )
   const run = await began.opened
-  return { port: (server.address() as AddressInfo).port, run, id: run.task?.id ?? '' }
+  return { port: (server.address() as AddressInfo).port, run, id: run.task.id }
 }
 
 /** What a connection receives, chunk of HTTP by chunk of HTTP. */
@@ -91,7 +91,7 @@ test('streams of one task each have the id of their request and the form of thei
   const events = []
   for (const reader of readers) events.push(eventsIn(await reader.until('second')).slice(-2))
   const artifact = { artifactId: 'first', parts: [{ text: 'Grüße' }] }
-  const update = { artifactUpdate: { taskId: id, contextId: run.task?.contextId, artifact } }
+  const update = { artifactUpdate: { taskId: id, contextId: run.task.contextId, artifact } }
   const [first = [], second = [], old = [], fourth = [], rest = []] = events
   expect(first[0]).toEqual({ jsonrpc: '2.0', id: 1, result: update })
   expect(second[0]).toEqual({ jsonrpc: '2.0', id: 'zwei "2"', result: update })
