@@ -492,19 +492,24 @@ function stringSize(text: string): number {
   return textSize(text)
 }
 
-/** The bytes of a text as JSON. */
+/** The bytes of a text as JSON. It is called for each text, so ASCII is looked up. */
 function textSize(text: string): number {
   let size = 2
-  for (let index = 0; index < text.length; index++) size += unitSize(text.charCodeAt(index))
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index)
+    size += unit < 0x80 ? (ASCII_SIZES[unit] ?? 1) : unit < 0x800 || isSurrogate(unit) ? 2 : 3
+  }
   return size
 }
 const PLAIN = /^[ !#-[\]-~]*$/
 
-/** The bytes of one UTF-16 unit in a JSON string. A surrogate counts half of its pair. */
-function unitSize(unit: number): number {
-  if (unit === 0x22 || unit === 0x5c) return 2
-  if (unit < 0x20) return '\b\t\n\f\r'.includes(String.fromCharCode(unit)) ? 2 : 6
-  if (unit < 0x80) return 1
-  if (unit < 0x800 || (unit >= 0xd800 && unit < 0xe000)) return 2
-  return 3
+/** A surrogate counts half of its pair. */
+function isSurrogate(unit: number): boolean {
+  return (unit & 0xf800) === 0xd800
 }
+
+/** The bytes of each character of ASCII in a JSON string. */
+const ASCII_SIZES = Uint8Array.from(
+  { length: 0x80 },
+  (_, unit) => JSON.stringify(String.fromCharCode(unit)).length - 2,
+)
