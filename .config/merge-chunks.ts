@@ -6,7 +6,7 @@
  */
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { basename, join, relative } from 'node:path/posix'
-import { rollup, type OutputOptions } from 'rollup'
+import { rollup, type OutputOptions, type OutputPlugin } from 'rollup'
 
 /** The part of esbuild's metafile that is read here. */
 interface Metafile {
@@ -46,8 +46,22 @@ export async function mergeChunks(folder: string, entries: readonly string[]): P
   const stale = written.filter((file) => /\.c?js$|^metafile/.test(file))
   await Promise.all(stale.map((file) => rm(join(folder, file))))
   await bundle.write({ ...options, format: 'es', ...namesOf('js') })
-  await bundle.write({ ...options, format: 'cjs', exports: 'named', ...namesOf('cjs') })
+  await bundle.write({
+    ...{ ...options, format: 'cjs', exports: 'named', ...namesOf('cjs') },
+    plugins: [withoutDocs],
+  })
   await bundle.close()
+}
+
+/**
+ * Leaves the comments of declarations to the ES modules, which have the same code: they are 140 kB. No text of the package has a
+ * line that begins like one.
+ */
+const withoutDocs: OutputPlugin = {
+  name: 'without-docs',
+  renderChunk(code) {
+    return { code: code.replace(/^[ \t]*\/\*\*(?:[^*]|\*(?!\/))*\*\/\n/gm, ''), map: null }
+  },
 }
 
 function namesOf(extension: string): Pick<OutputOptions, 'entryFileNames' | 'chunkFileNames'> {
