@@ -10,7 +10,7 @@ const FORBIDDEN = [
   /\bjose\b/gi,
   /\bprocess\b\s*[.[]/g,
   // Outputs of steps may be a `Buffer`: it is read from `globalThis`, where there is one, and named in its tag.
-  /(?<!globalThis\.|\$|is|to|platform)\bBuffer\b/g,
+  /(?<!globalThis\.|\$)\bBuffer\b/g,
   /\bconsole\b/g,
   // Files of the package itself may be loaded on demand.
   /\bimport\s*\((?!"\.\/)/g,
