@@ -1,5 +1,5 @@
 /**
- * Bytes as Node has them.
+ * Bytes as Node has them, and how many a text has.
  *
  * @module
  */
@@ -7,6 +7,7 @@
 interface BufferConstructor {
   from(bytes: Uint8Array): Uint8Array
   isBuffer(value: unknown): boolean
+  byteLength(text: string): number
 }
 
 /** The bytes as a `Buffer`, whose methods code calls; unchanged on platforms without it. */
@@ -16,6 +17,11 @@ export function toBuffer(bytes: Uint8Array): Uint8Array {
 
 export function isBuffer(bytes: Uint8Array): boolean {
   return platformBuffer()?.isBuffer(bytes) === true
+}
+
+/** The bytes of a text in UTF-8; `undefined` on platforms without `Buffer`. */
+export function utf8Length(text: string): number | undefined {
+  return platformBuffer()?.byteLength(text)
 }
 
 function platformBuffer(): BufferConstructor | undefined {

@@ -59,13 +59,22 @@ export async function parseMs(body: string): Promise<number> {
   return Math.max(LEAST_MS, await fastest(() => JSON.parse(body)))
 }
 
-/** How many times as long as `parse` it takes to `run`. Measured again while it is more than `factor`. */
-export async function timesAsLong(parse: number, run: () => unknown, factor: number): Promise<number> {
+/** How long the platform takes to read the body from a request, and to answer with the same JSON, in ms. */
+export async function exchangeMs(url: string, body: string): Promise<number> {
+  const exchange = async (): Promise<void> => {
+    const value: unknown = await new Request(url, { method: 'POST', body }).json()
+    await Response.json(value).text()
+  }
+  return Math.max(LEAST_MS, await fastest(exchange))
+}
+
+/** How many times as long as `floor` it takes to `run`. Measured again while it is more than `factor`. */
+export async function timesAsLong(floor: number, run: () => unknown, factor: number): Promise<number> {
   let least = Infinity
   // A busy machine is slower, and garbage of other tests takes time.
-  for (let attempt = 0; attempt < 6 && least > factor * parse; attempt += 1)
+  for (let attempt = 0; attempt < 6 && least > factor * floor; attempt += 1)
     least = Math.min(least, await cpuMs(run))
-  return least / parse
+  return least / floor
 }
 
 /** The part as 0.3 has it. */
