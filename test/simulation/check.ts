@@ -1,4 +1,5 @@
 /** Compares what a simulation has led to with what the rules say. */
+import { SPENDING, spendingOf } from 'a2a-tasks'
 import type { Ledger } from './ledger.js'
 import type { Expected } from './model.js'
 import type { Schedule } from './schedule.js'
@@ -30,6 +31,9 @@ export function faultsOf(result: Result): string[] {
     ...differs('the state that a client has seen', user.task?.status.state, task.status.state),
   ]
   faults.push(...differs('the artifacts that a client has seen', textsOf(user.task), textsOf(task)))
+  faults.push(
+    ...differs('the metadata that a client has seen', sorted(user.task?.metadata), sorted(task.metadata)),
+  )
   faults.push(...misread(ledger))
   const isCanceled = schedule.cancelAtMs !== undefined && task.status.state === 'TASK_STATE_CANCELED'
   // What the user says unasked may answer a question, and what is canceled may be at any point.
@@ -84,9 +88,22 @@ function differences({ expected, ledger, errands }: Result, task: SeenTask): str
       expected.unnamed,
     ),
     ...differs('the number of questions', namesOf('question').length, expected.questions.length),
-    ...differs('the number of answers', namesOf('answer').length, expected.questions.length),
+    ...differs('the number of answers', namesOf('answer').length, expected.answers),
+    ...differs('the metadata', keysOf(task), expected.metadata),
+    ...differs('what is spent', spendingOf(task)?.total['acts'] ?? 0, expected.spent),
     ...differs('the errands', [...errands].sort(), expected.errands),
   ]
+}
+
+/** The keys that the program has set. */
+function keysOf({ metadata }: SeenTask): string[] {
+  return Object.keys(metadata)
+    .filter((key) => key !== SPENDING)
+    .sort()
+}
+
+function sorted(metadata: SeenTask['metadata'] = {}): unknown {
+  return Object.fromEntries(Object.entries(metadata).sort())
 }
 
 function differs(what: string, actual: unknown, expected: unknown): string[] {

@@ -32,11 +32,18 @@ export type Act =
   | { readonly act: 'all'; readonly branches: readonly (readonly Act[])[] }
   | { readonly act: 'times'; readonly times: number; readonly acts: readonly Act[] }
   | { readonly act: 'ask' }
+  /** A question with a schema. Nobody answers one that is `late`, so that it expires. */
+  | { readonly act: 'form'; readonly kind: 'verdict' | 'number' | 'several' | 'late' }
   | { readonly act: 'sleep'; readonly ms: number }
   | { readonly act: 'signal' }
   | { readonly act: 'delegate'; readonly errand: Errand; readonly answers: 'user' | 'code' }
   | { readonly act: 'values' }
+  | { readonly act: 'metadata' }
+  | { readonly act: 'spend' }
   | { readonly act: 'throw'; readonly times: number }
+
+/** After this time, a question that nobody answers is withdrawn. */
+export const EXPIRES_MS = 300
 
 export interface Program {
   /** Between two rounds, the function calls `run.continueAs`. */
@@ -72,7 +79,8 @@ function actsOf(random: Random, count: number, place: Place): Act[] {
 
 const KINDS: readonly [Act['act'], ...Act['act'][]] = [
   ...(['artifact', 'artifact', 'step', 'step', 'step', 'step', 'all', 'all', 'times'] as const),
-  ...(['ask', 'ask', 'sleep', 'signal', 'delegate', 'delegate', 'values', 'throw', 'update'] as const),
+  ...(['ask', 'ask', 'form', 'form', 'sleep', 'signal', 'delegate', 'delegate'] as const),
+  ...(['values', 'throw', 'update', 'metadata', 'spend'] as const),
 ]
 
 function actOf(random: Random, place: Place): Act {
@@ -87,6 +95,10 @@ function actOf(random: Random, place: Place): Act {
       return random.chance(place.depth / 2 + 0.1) ? stepOf(random, place) : blockOf(random, place, kind)
     case 'ask':
       return mayAsk(place) ? { act: 'ask' } : { act: 'sleep', ms: 50 }
+    case 'form':
+      return mayAsk(place)
+        ? { act: 'form', kind: random.pick(['verdict', 'number', 'several', 'late']) }
+        : { act: 'metadata' }
     case 'sleep':
       return { act: 'sleep', ms: random.pick([20, 200, 1_000, 4_000]) }
     case 'delegate':
@@ -198,6 +210,8 @@ function codeOfAct(act: Act, label: string): string[] {
       return [`for (let i = 0; i < ${act.times}; i++) {`, ...linesOf(act.acts, label, '  '), '}']
     case 'ask':
       return [`await run.requireInput('${label}?')`]
+    case 'form':
+      return [codeOfForm(act.kind, label)]
     case 'sleep':
       return [`await run.sleep('${label}', { ms: ${act.ms} })`]
     case 'signal':
@@ -210,8 +224,25 @@ function codeOfAct(act: Act, label: string): string[] {
     }
     case 'values':
       return ['run.now(), run.random(), run.uuid()']
+    case 'metadata':
+      return [`run.setMetadata({ '${label}': true })`]
+    case 'spend':
+      return ['run.spend({ acts: 1 })']
     case 'throw':
       return [`if (thrown < ${act.times}) throw new Error('${label}')`]
+  }
+}
+
+function codeOfForm(kind: Extract<Act, { readonly act: 'form' }>['kind'], label: string): string {
+  switch (kind) {
+    case 'verdict':
+      return `await run.approve('${label}', { message })`
+    case 'late':
+      return `await run.approve('${label}', { message, expiresInMs: ${EXPIRES_MS} })`
+    case 'number':
+      return `await run.requireInput(message, { name: '${label}', schema: z.number() })`
+    case 'several':
+      return `await run.ask({ one: { message, schema: z.string() }, two: { message, schema: z.number() } })`
   }
 }
 

@@ -10,6 +10,12 @@ export interface Expected {
   readonly unnamed: readonly string[]
   /** The questions to the user, sorted. */
   readonly questions: readonly string[]
+  /** How many of them have an answer. */
+  readonly answers: number
+  /** The keys that the program sets in the metadata of the task, sorted. */
+  readonly metadata: readonly string[]
+  /** How often the program spends. */
+  readonly spent: number
   /** The names of the signals that the program waits for. */
   readonly signals: readonly string[]
   /** The names of the steps that are done, each as often as it is. */
@@ -25,6 +31,9 @@ class Model {
   readonly named = new Map<string, string>()
   readonly unnamed: string[] = []
   readonly questions: string[] = []
+  answers = 0
+  readonly metadata = new Set<string>()
+  spent = 0
   readonly signals: string[] = []
   readonly steps: string[] = []
   readonly errands: string[] = []
@@ -52,8 +61,21 @@ class Model {
         return await work({ key: name })
       },
       requireInput: (question: string) => {
-        this.questions.push(question)
-        return Promise.resolve({ parts: [{ text: answerTo(question) }] })
+        const text = this.#ask(question) ?? ''
+        return Promise.resolve(question.startsWith('Say ') ? Number(text) : { parts: [{ text }] })
+      },
+      approve: (_: string, { message }: { message: string }) =>
+        Promise.resolve(this.#ask(message) ?? 'expired'),
+      ask: ({ one, two }: Record<'one' | 'two', { message: string }>) => {
+        // One message asks both.
+        this.#ask(one.message)
+        return Promise.resolve({ one: answerTo(one.message), two: Number(answerTo(two.message)) })
+      },
+      setMetadata: (changes: object) => {
+        for (const key of Object.keys(changes)) this.metadata.add(key)
+      },
+      spend: () => {
+        this.spent += 1
       },
       sleep: () => Promise.resolve(),
       waitFor: (name: string) => {
@@ -73,6 +95,14 @@ class Model {
     return own as unknown as Player
   }
 
+  /** The answer; `undefined` if nobody gives one. */
+  #ask(question: string): string | undefined {
+    this.questions.push(question)
+    const answer = answerTo(question)
+    if (answer !== undefined) this.answers += 1
+    return answer
+  }
+
   #write(artifact: Parameters<Player['artifact']>[0], append = true): string {
     if (typeof artifact === 'string') throw new TypeError('Programs write parts')
     const text = (artifact.parts ?? []).map((part) => ('text' in part ? part.text : '')).join('')
@@ -86,7 +116,7 @@ class Model {
     // `perform` made the text.
     const { label, asks, fails } = JSON.parse(message) as { label: string; asks: boolean; fails: boolean }
     this.errands.push(label)
-    if (asks && !('onInputRequired' in options)) this.questions.push(`agent ${label}?`)
+    if (asks && !('onInputRequired' in options)) this.#ask(`agent ${label}?`)
     if (fails) return Promise.resolve({ ok: false, type: 'failed', text: '' })
     return Promise.resolve({ ok: true, type: 'completed', text: errandText(label, asks) })
   }
@@ -94,7 +124,7 @@ class Model {
 
 /** The answer of the second agent. */
 export function errandText(label: string, asked: boolean): string {
-  return `errand ${label}${asked ? ` ${answerTo(`agent ${label}?`)}` : ''}`
+  return `errand ${label}${asked ? ` ${answerTo(`agent ${label}?`) ?? ''}` : ''}`
 }
 
 export async function expectedOf(program: Program): Promise<Expected> {
@@ -111,12 +141,15 @@ export async function expectedOf(program: Program): Promise<Expected> {
       break
     }
   }
-  const { named, unnamed, questions, signals, steps, errands } = model
+  const { named, unnamed, questions, answers, spent, signals, steps, errands } = model
   return {
     state,
     named,
     unnamed: unnamed.sort(),
     questions: questions.sort(),
+    answers,
+    metadata: [...model.metadata].sort(),
+    spent,
     signals,
     steps: steps.sort(),
     errands: errands.sort(),

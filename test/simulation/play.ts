@@ -1,6 +1,6 @@
 /** Plays a program: as the `execute` of an agent, or in the model of what a run does. */
-import { textOf, type Run } from 'a2a-tasks/server'
-import type { Act, Program, Write } from './functions.js'
+import { textOf, type Run, type StandardSchema } from 'a2a-tasks/server'
+import { EXPIRES_MS, type Act, type Program, type Write } from './functions.js'
 
 type StepRun = Pick<Run, 'artifact'>
 /** What a program uses of a run. */
@@ -11,6 +11,10 @@ export type Player = StepRun &
     | 'update'
     | 'step'
     | 'requireInput'
+    | 'approve'
+    | 'ask'
+    | 'setMetadata'
+    | 'spend'
     | 'sleep'
     | 'waitFor'
     | 'delegate'
@@ -74,6 +78,8 @@ async function perform(run: Player, act: Act, label: string, outside: Outside): 
     }
     case 'ask':
       return textOf(await run.requireInput(`${label}?`))
+    case 'form':
+      return await fill(run, act.kind, label)
     case 'sleep':
       await run.sleep(label, { ms: act.ms })
       return label
@@ -87,17 +93,61 @@ async function perform(run: Player, act: Act, label: string, outside: Outside): 
     }
     case 'values':
       return String([run.now() > 0, run.random() < 1, run.uuid().length])
+    case 'metadata':
+      run.setMetadata({ [label]: true })
+      return label
+    case 'spend':
+      run.spend({ acts: 1 })
+      return label
     case 'throw':
       if (outside.failsNow(label, act.times)) throw new Error(`Thrown at ${label}`)
       return label
   }
 }
 
-const answered = ({ text }: { readonly text: string }): string => answerTo(text)
+async function fill(
+  run: Player,
+  kind: Extract<Act, { readonly act: 'form' }>['kind'],
+  label: string,
+): Promise<string> {
+  switch (kind) {
+    case 'verdict':
+      return await run.approve(label, { message: `Say reject at ${label}` })
+    case 'late':
+      return await run.approve(label, { message: `Say nothing at ${label}`, expiresInMs: EXPIRES_MS })
+    case 'number':
+      return String(await run.requireInput(`Say 42 at ${label}`, { name: label, ...wanting('number') }))
+    case 'several': {
+      const { one, two } = await run.ask({
+        one: { message: `Say red at ${label}`, ...wanting('string') },
+        two: { message: `Say 7 at ${label}`, ...wanting('number') },
+      })
+      return `${String(one)} ${String(two)}`
+    }
+  }
+}
 
-/** What users, and code in their place, answer. */
-export function answerTo(question: string): string {
-  return `re: ${question}`
+/** A schema of values of one type. */
+function wanting(type: 'string' | 'number'): {
+  readonly schema: StandardSchema
+  readonly jsonSchema: object
+} {
+  const validate = (value: unknown): { value: unknown } | { issues: { message: string }[] } =>
+    typeof value === type ? { value } : { issues: [{ message: `must be a ${type}` }] }
+  return {
+    schema: { '~standard': { version: 1, vendor: 'simulation', validate } },
+    jsonSchema: { type },
+  }
+}
+
+const answered = ({ text }: { readonly text: string }): string | undefined => answerTo(text)
+
+/** What users, and code in their place, answer: what the question wants, a line for each. Nothing where it wants nothing. */
+export function answerTo(question: string): string | undefined {
+  const wanted = [...question.matchAll(/^(?:(\w+): )?Say (\S+) at /gm)]
+  if (wanted.length === 0) return `re: ${question}`
+  if (wanted.some(([, , word]) => word === 'nothing')) return undefined
+  return wanted.map(([, name, word]) => `${name === undefined ? '' : `${name}: `}${word ?? ''}`).join('\n')
 }
 
 async function sequence(run: Player, acts: readonly Act[], label: string, outside: Outside): Promise<string> {

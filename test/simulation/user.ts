@@ -155,6 +155,7 @@ export class User {
     this.#answered.add(messageId)
     const { world, decisions } = this.#city
     const text = answerTo(textIn({ parts }))
+    if (text === undefined) return
     await world.pause(decisions.delay('user thinks', 1_000))
     if (decisions.fails('twice', 'answer')) void this.#sendSurely(taskId, `re-${messageId}`, text)
     await this.#sendSurely(taskId, `re-${messageId}`, text)

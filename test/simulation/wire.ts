@@ -17,6 +17,7 @@ interface WireTask {
   readonly id: string
   readonly status: Status
   readonly artifacts?: readonly Artifact[]
+  readonly metadata?: Readonly<Record<string, unknown>>
 }
 
 /** A task as a client knows it. */
@@ -31,7 +32,7 @@ interface Chunk {
 export interface Answer {
   readonly result?: {
     readonly task?: WireTask
-    readonly statusUpdate?: { readonly status: Status }
+    readonly statusUpdate?: { readonly status: Status; readonly metadata?: WireTask['metadata'] }
     readonly artifactUpdate?: Chunk
   }
   readonly error?: { readonly message: string }
@@ -45,9 +46,12 @@ export function hasEnded({ status }: SeenTask): boolean {
 
 /** The task after what has just been received. */
 export function fold(task: SeenTask | undefined, { result = {} }: Answer): SeenTask | undefined {
-  if (result.task !== undefined) return { ...result.task, artifacts: result.task.artifacts ?? [] }
+  if (result.task !== undefined) return { artifacts: [], metadata: {}, ...result.task }
   if (task === undefined) return undefined
-  if (result.statusUpdate !== undefined) return { ...task, status: result.statusUpdate.status }
+  if (result.statusUpdate !== undefined) {
+    const { status, metadata } = result.statusUpdate
+    return { ...task, status, metadata: { ...task.metadata, ...metadata } }
+  }
   if (result.artifactUpdate === undefined) return task
   return { ...task, artifacts: withChunk(task.artifacts, result.artifactUpdate) }
 }
