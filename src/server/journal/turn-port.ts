@@ -92,8 +92,11 @@ export interface QuestionTimer {
   readonly stop: () => void
 }
 
-/** Withdraws a question in one change with the entries. Returns `false` when its answer has arrived. */
-export type ExpireQuestion = (entries: () => readonly JournalEntry[]) => boolean
+/**
+ * Withdraws a question in one change with the entries. Returns `false` when none is open, or its answer has arrived. Without
+ * entries, an earlier attempt has withdrawn it.
+ */
+export type ExpireQuestion = (entries?: () => readonly JournalEntry[]) => boolean
 
 /** Begins the time limit of a question. */
 export type LimitQuestion = (name: string, ms: number, expire: ExpireQuestion) => Promise<QuestionTimer>

@@ -49,11 +49,10 @@ class Timer implements QuestionTimer {
     this.dueAt = dueAt
   }
 
-  /** The time has passed. Returns `false` for a timer that was stopped. */
-  end(): boolean {
-    if (!this.isOver) this.isDue = true
+  /** The question was withdrawn. */
+  end(): void {
+    this.isDue = true
     this.isOver = true
-    return this.isDue
   }
 
   readonly stop = (): void => {
@@ -99,8 +98,9 @@ export class Waits {
   }
 
   /**
-   * A sleep beside a question. When it is over, `expire` withdraws the question in one change with the entries, or returns
-   * `false`. Stopped, it is over too.
+   * A sleep beside a question. When it is over, `expire` withdraws the question in one change with the entry `wake`. If there is
+   * nothing to withdraw, and if the question needs no limit any more, the entry is recorded when the timer is stopped. So an
+   * entry `wake` that a replay reads before the end of the question means that it was withdrawn.
    *
    * @returns Resolves when the sleep has begun.
    */
@@ -119,6 +119,10 @@ export class Waits {
     const dueAt = begun?.dueAt ?? new Date(Math.min(clock.now() + ms, MAX_TIME)).toISOString()
     if (begun === undefined) journal.record({ kind: 'sleep', name: label, dueAt })
     const timer = new Timer(dueAt)
+    if (journal.take('wake', label) !== undefined) {
+      timer.end()
+      return timer
+    }
     void observed(this.#limit(label, timer, begun !== undefined, expire))
     return timer
   }
@@ -128,7 +132,9 @@ export class Waits {
     const { clock } = settings
     const journal = this.#journal
     if (isBegun && (await journal.next('wake', label)) !== undefined) {
-      if (timer.end()) expire(() => [])
+      if (timer.isOver) return
+      timer.end()
+      expire()
       return
     }
     const wake = { kind: 'wake', name: label } as const
@@ -150,7 +156,8 @@ export class Waits {
         return
       }
       over()
-      if (timer.end() && !expire(() => journal.entriesFor(wake))) this.#recordEnd(wake)
+      timer.isDue = true
+      timer.isOver = expire(() => journal.entriesFor(wake))
     }
     this.#open.add(wait)
     timer.onStop = () => {

@@ -129,16 +129,18 @@ export class Questions<P extends Principal> {
   }
 
   /**
-   * Rejects the open question, and moves the task on in one change with the entries. In a replay an earlier attempt has done so.
+   * Rejects the open question, and moves the task on in one change with the entries. In a replay an earlier attempt has done so,
+   * and a message that waits answers a later question.
    *
    * @returns `false`, with nothing changed, when no question is open, or its answer has arrived.
    */
   withdraw(reason: Error, entries: () => readonly JournalEntry[] = () => []): boolean {
     const { context, move, task } = this.#run
     const { journal, onWaiting } = this.#parts
-    const isAnswered = this.#replayed === undefined || context.queues.has(task().id)
+    const { isRepeating } = journal
+    const isAnswered = this.#replayed === undefined || (!isRepeating && context.queues.has(task().id))
     if (this.#open === undefined && isAnswered) return false
-    if (!journal.isRepeating) move('working', entries())
+    if (!isRepeating) move('working', entries())
     this.drop(reason)
     onWaiting()
     return true

@@ -251,6 +251,7 @@ async function askAll(
     let problem: string | undefined
     for (let left = attempts; open.size > 0;) {
       if (signal?.aborted) throw withdrawn(taskId(), signal)
+      requireTime(host, timer, late)
       const found = await askOnce(host, [...open.values()], { problem, timer })
       for (const [id, value] of Object.entries(found.values)) {
         values.set(open.get(id)?.key ?? id, value)
@@ -268,12 +269,23 @@ async function askAll(
   }
 }
 
+function requireTime({ journal }: AskHost, timer: QuestionTimer | undefined, late: () => Error): void {
+  if (timer?.isDue !== true) return
+  // An attempt that was faster has asked the question, so it has a name.
+  journal.nameOf('question', 'input-required')
+  throw late()
+}
+
 function withdrawn(taskId: string, signal: AbortSignal | undefined): A2AError {
   const text = 'The question was withdrawn before an answer arrived'
   return new A2AError('WAIT_ABORTED', text, { taskId }, { cause: signal?.reason })
 }
 
-function expire(host: AskHost, reason: Error, entries: () => readonly JournalEntry[]): boolean {
+function expire(host: AskHost, reason: Error, entries?: () => readonly JournalEntry[]): boolean {
+  if (entries === undefined) {
+    host.questions.drop(reason)
+    return true
+  }
   try {
     return host.questions.withdraw(reason, entries)
   } catch (error) {

@@ -1,11 +1,22 @@
 /** Questions with a schema over several processes: one answer, checked wherever it arrives. */
-import type { Execute } from 'a2a-tasks/server'
+import { A2AError } from 'a2a-tasks'
+import { textOf, type Execute, type Run } from 'a2a-tasks/server'
 import { answerPart, openQuestionsOf } from 'a2a-tasks/wire'
 import { expect, test } from 'vitest'
 import * as z from 'zod'
 import { call, jsonRpc, user } from '../spec/support/agent.js'
 import { textsOf } from '../journal/support/managers.js'
-import { begin, pass, replicas, send, settle, stateAt, type Replica } from './support/replicas.js'
+import {
+  begin,
+  get,
+  pass,
+  replicas,
+  saidIn,
+  send,
+  settle,
+  stateAt,
+  type Replica,
+} from './support/replicas.js'
 
 const CITY = z.string().refine((city) => city !== 'Atlantis', 'No flights')
 
@@ -114,4 +125,38 @@ test('an answer that comes before the end of the time is taken, however late its
   clock.advance(10)
   await pass(clock, async () => (await stateAt(b, id)) === 'completed')
   expect(await resultAt(b, id)).toEqual(['approve'])
+})
+
+test.each([
+  ['by its time', async (run: Run) => await run.approve('book', { message: 'Book?', expiresInMs: 1_000 })],
+  [
+    'by a signal that a sleep of the code aborts',
+    async (run: Run) => {
+      const over = new AbortController()
+      const pause = run.sleep('pause', { ms: 1_000 }).then(() => over.abort())
+      const verdict = await run
+        .approve('book', { message: 'Book?', signal: over.signal })
+        .catch((error: unknown) => (A2AError.is(error, 'WAIT_ABORTED') ? 'expired' : String(error)))
+      await pause
+      return verdict
+    },
+  ],
+])('the answer to a later question is taken after one that was withdrawn %s', async (_, first) => {
+  const { a, b, clock } = replicas(async (run) => {
+    const verdict = await first(run)
+    return `${verdict}, ${textOf(await run.requireInput('Why?'))}`
+  })
+  const { id } = await begin(a, 'go')
+  await settle()
+  clock.advance(1_000)
+  await pass(clock, async () => saidIn(await get(a, id)).includes('Why?'))
+  // No process has the code in memory.
+  clock.advance(61_000)
+  await settle()
+  expect(a.tasks.stats().leases).toBe(0)
+  const sent = send(b, 'No time', id)
+  await pass(clock, async () => (await stateAt(b, id)) === 'completed')
+  await sent
+  expect(await resultAt(b, id)).toEqual(['expired, No time'])
+  expect([...a.errors, ...b.errors]).toEqual([])
 })
