@@ -14,7 +14,7 @@ import { canTransition, isTerminal, type Lifecycle, type TaskState } from './lif
 import { requireSmallMetadata } from './metadata.js'
 import type { Limits } from './options.js'
 import type { DeepReadonly, Message, TaskSnapshot } from './task.js'
-import { changeAfter } from './spending.js'
+import { changeAfter, isSpending } from './spending.js'
 import { artifactGrowth, payloadSize, type Usage } from './sizes.js'
 
 export interface Rules<S extends string = TaskState> {
@@ -229,7 +229,7 @@ function decideJournal<S extends string>(
     events.push({ type: 'journal', taskId, generation, timestamp, entry })
     sizes.push(sizeOf(entry))
   }
-  const spent = entries.filter((entry) => entry.kind === 'spend')
+  const spent = entries.filter(isSpending)
   if (spent.length > 0) {
     generation += 1
     const { state, message: shown } = task

@@ -14,6 +14,11 @@ export interface ErrorData {
   /** A value is larger, deeper or more numerous than the option `limit` allows. */
   LIMIT_EXCEEDED: { limit: string; max: number; actual: number }
   /**
+   * A task, or all tasks of its owner or agent within a window of time, have spent more of a unit than the option `limit` allows:
+   * `max` with what `onBudget` has added.
+   */
+  BUDGET_EXCEEDED: { taskId: string; limit: string; unit: string; max: number; spent: number }
+  /**
    * The manager holds `maxTasks` tasks, or tasks of `maxTotalBytes`, and can remove none of them. `retryAfterMs` is the time
    * until one expires, where nothing else makes room.
    */

@@ -6,7 +6,7 @@
 import type { TaskState } from './lifecycle.js'
 import type { Artifact, DeepReadonly, Message, TaskSnapshot } from './task.js'
 import type { JsonObject, JsonValue, ReadonlyJson } from './json-types.js'
-import type { Spent } from './spending.js'
+import type { Amounts, Spent } from './spending.js'
 
 interface EventBase {
   readonly taskId: string
@@ -188,6 +188,7 @@ export interface SpentInStep extends Spent {
  * - `change`: the code takes the new way at a change of its version.
  * - `spend`: the code has spent this. Within the work of a step, the entry has the name of the step in place of its own: a replay
  *   does not pass it.
+ * - `grant`: the option `onBudget` of the handler has added this to the budget of the task.
  * - `read`: the code read the conversation, which had this many messages.
  * - `attempt`: `execute` threw, and is called again. `step`: the failed step whose error it threw.
  * - `failure`: the task fails for good, after all attempts of `execute` or all restarts.
@@ -223,13 +224,21 @@ export type JournalEntry = Recorded &
         readonly handle: ReadonlyJson
         /** The URL of the agent, or its name. */
         readonly agent?: string | undefined
+        /** What was left of the task's budget: the agent's task may spend so much. Absent without a budget. */
+        readonly budget?: Amounts | undefined
       })
     | (Asked & { readonly kind: 'handle'; readonly handle: ReadonlyJson })
-    | (Asked & { readonly kind: 'delegated'; readonly result: ReadonlyJson })
+    | (Asked & {
+        readonly kind: 'delegated'
+        readonly result: ReadonlyJson
+        /** What the agent's task has spent for this message, in the units of the task's budget. Absent for nothing. */
+        readonly spent?: Amounts | undefined
+      })
     | (Asked & { readonly kind: 'value'; readonly value: ReadonlyJson })
     | (Asked & { readonly kind: 'change' })
     | (Asked & Spent & { readonly kind: 'spend' })
     | SpentInStep
+    | { readonly kind: 'grant'; readonly units: Amounts }
     | { readonly kind: 'read'; readonly count: number }
     | AttemptEntry
     | FailureEntry

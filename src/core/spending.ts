@@ -18,6 +18,13 @@ export interface Spending {
   readonly total: Amounts
   /** The amounts that were spent with the name of a model, by its name. */
   readonly models: { readonly [model: string]: Amounts }
+  /**
+   * What the tasks of other agents have spent that the task has delegated to, in the units of its budget. It counts towards the
+   * budget, and is not in `total`. Absent for nothing.
+   */
+  readonly delegated?: Amounts
+  /** What `onBudget` has added to the budget of the task. Absent for nothing. */
+  readonly granted?: Amounts
 }
 
 /** What code has spent at once. */
@@ -26,8 +33,14 @@ export interface Spent {
   readonly model?: string | undefined
 }
 
-/** The most units of a task, and the most models. */
-const MAX_UNITS = 16
+/** An entry of the journal that changes what a task has spent, or may spend. */
+export type SpendingEntry =
+  | ({ readonly kind: 'spend' } & Spent)
+  | { readonly kind: 'delegated'; readonly spent: Amounts }
+  | { readonly kind: 'grant'; readonly units: Amounts }
+
+/** The most units of a task and of a budget, and the most models. */
+export const MAX_UNITS = 16
 const MAX_MODELS = 32
 
 const NOTHING: Spending = { total: {}, models: {} }
@@ -50,29 +63,58 @@ export function spendingOf(
     const amounts = amountsOf(given)
     return amounts === undefined ? [] : [[model, amounts] as const]
   })
-  return { total, models: Object.fromEntries(models) }
+  const [delegated, granted] = [amountsOf(found?.['delegated']), amountsOf(found?.['granted'])]
+  return {
+    ...{ total, models: Object.fromEntries(models) },
+    ...(delegated !== undefined && { delegated }),
+    ...(granted !== undefined && { granted }),
+  }
+}
+
+/** What a task has spent with the tasks that it has delegated to. */
+export function allSpent({ total, delegated = {} }: Spending = NOTHING): Amounts {
+  return added(total, delegated)
+}
+
+export function isSpending<E extends { readonly kind: string }>(entry: E): entry is E & SpendingEntry {
+  return entry.kind === 'spend' || entry.kind === 'grant' || (entry.kind === 'delegated' && 'spent' in entry)
 }
 
 /**
- * The change of the task's metadata after `spent`.
+ * The change of the task's metadata after these entries.
  *
  * @throws {A2AError} `LIMIT_EXCEEDED` for too many units or models, and for sums that are no finite numbers.
  */
-export function changeAfter(task: { readonly metadata: object }, spent: readonly Spent[]): JsonObject {
-  const { total, models } = spent.reduce(plus, spendingOf(task) ?? NOTHING)
+export function changeAfter(
+  task: { readonly metadata: object },
+  entries: readonly SpendingEntry[],
+): JsonObject {
+  const after = entries.reduce(plus, spendingOf(task) ?? NOTHING)
+  const { total, models, delegated, granted } = after
   requireAtMost('Units of the spending', MAX_UNITS, Object.keys(total).length)
   requireAtMost('Models of the spending', MAX_MODELS, Object.keys(models).length)
   const isFinite = Object.values(total).every(Number.isFinite)
   if (!isFinite) throw exceeded('Amounts of the spending', Number.MAX_VALUE, Infinity)
+  const changed = {
+    total,
+    ...(Object.keys(models).length > 0 && { models }),
+    ...(delegated !== undefined && { delegated }),
+    ...(granted !== undefined && { granted }),
+  }
   // Amounts are JSON.
-  return { [SPENDING]: { total, ...(Object.keys(models).length > 0 && { models }) } }
+  return { [SPENDING]: changed }
 }
 
-function plus({ total, models }: Spending, { units, model }: Spent): Spending {
+function plus(before: Spending, entry: SpendingEntry): Spending {
+  const { total, models, delegated = {}, granted = {} } = before
+  if (entry.kind === 'delegated') return { ...before, delegated: added(delegated, entry.spent) }
+  const { units } = entry
+  if (entry.kind === 'grant') return { ...before, granted: added(granted, units) }
   const sum = added(total, units)
-  if (model === undefined) return { total: sum, models }
+  const { model } = entry
+  if (model === undefined) return { ...before, total: sum }
   const known = Object.hasOwn(models, model) ? models[model] : {}
-  return { total: sum, models: { ...models, [model]: added(known ?? {}, units) } }
+  return { ...before, total: sum, models: { ...models, [model]: added(known ?? {}, units) } }
 }
 
 /** The sum of amounts, unit by unit. */
@@ -87,7 +129,8 @@ function exact(amount: number): number {
   return Number.isInteger(amount) ? amount : Number(amount.toPrecision(15))
 }
 
-function amountsOf(value: unknown): Amounts | undefined {
+/** `undefined` for what is not an object of amounts. */
+export function amountsOf(value: unknown): Amounts | undefined {
   const amounts = fieldsOf(value)
   if (amounts === undefined) return undefined
   const isAmount = (amount: unknown): boolean =>

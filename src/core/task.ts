@@ -55,7 +55,7 @@ export interface TaskFailure {
   reason: 'error' | 'restarts'
   /** The number of attempts, or of restarts in a row. */
   count: number
-  error?: { name: string; message: string }
+  error?: { name: string; message: string; code?: string | number | undefined }
   /** What kind of work the processes did that died. Absent for that of a request handler. */
   worker?: string
 }

@@ -7,6 +7,7 @@ import { A2AError } from '../core/errors.js'
 import { JsonReader } from '../core/json.js'
 import type { ReadonlyJson } from '../core/json-types.js'
 import type { NamedEntry } from '../core/history/named-entry.js'
+import { allSpent, spendingOf, type Amounts } from '../core/spending.js'
 import type { RunHandle, Runner, RunnerResult } from './runner.js'
 
 /** What is followed. */
@@ -23,6 +24,8 @@ export interface Leg {
   readonly isFollowed: boolean
   readonly maxBytes: number
   readonly maxDepth: number
+  /** What earlier messages have made the agent's task spend, in each unit of the budget. Absent without a budget. */
+  readonly counted?: Amounts | undefined
 }
 
 /** What the agent's run came to. */
@@ -43,12 +46,14 @@ export interface FollowerSink {
  */
 export class Follower {
   readonly label: string
+  readonly #leg: Pick<Leg, 'label' | 'counted'>
   #sink: FollowerSink
   readonly #controller = new AbortController()
   #isSettled = false
 
   constructor(leg: Leg, sink: FollowerSink) {
     this.label = leg.label
+    this.#leg = { label: leg.label, counted: leg.counted }
     this.#sink = sink
     void this.#follow(leg)
   }
@@ -57,6 +62,11 @@ export class Follower {
   static cancel(leg: Leg, reason: unknown): Promise<FollowerOutcome> {
     const sink = { record: () => undefined, stored: () => undefined, settle: () => undefined }
     return new Follower(leg, sink).canceled(reason)
+  }
+
+  /** See {@link endedEntry}. */
+  entryOf(result: ReadonlyJson): NamedEntry {
+    return endedEntry(this.#leg, result)
   }
 
   /** Reports to `sink` from now on. */
@@ -127,6 +137,21 @@ export class Follower {
     this.#isSettled = true
     this.#sink.settle(outcome)
   }
+}
+
+/** The entry for what came of the message, with what the agent's task has spent for it. */
+export function endedEntry(
+  { label, counted = {} }: Pick<Leg, 'label' | 'counted'>,
+  result: ReadonlyJson,
+): NamedEntry {
+  const { task } = result as { readonly task?: object }
+  const now = allSpent(spendingOf(task))
+  const risen = Object.entries(counted).flatMap(([unit, before]) => {
+    const { [unit]: amount = 0 } = now
+    return amount > before ? [[unit, amount - before] as const] : []
+  })
+  const spent = risen.length > 0 && { spent: Object.fromEntries(risen) }
+  return { kind: 'delegated', name: label, result, ...spent }
 }
 
 /** Whether the agent's task has ended, as far as is known. */

@@ -12,7 +12,9 @@ import {
   requireWhole,
 } from '../runtime/options.js'
 import { MAX_DEPTH } from '../core/lineage/lineage.js'
+import type { Amounts } from '../core/spending.js'
 import { shareOfHeap } from '../runtime/environment.js'
+import { toAmounts } from './journal/amounts.js'
 import { defaultPendingBytes, STALLED_TIMEOUT_MS } from './binding/pending-output.js'
 
 /** The default of `bodyTimeoutMs`. */
@@ -31,6 +33,12 @@ export function defaultBytesInFlight(maxBodyBytes: number): number {
 
 /** Limits on requests, runs and streams of one handler. */
 export interface HandlerLimits {
+  /**
+   * What each task may spend by `run.spend`, in at most 16 units: `{ cost: 0.5, outputTokens: 20_000 }`. What the tasks spend
+   * that it delegates to by `run.delegate` counts, too. A task that has spent more fails with `BUDGET_EXCEEDED`, unless `onBudget`
+   * adds to its budget. Default is no limit.
+   */
+  readonly budget?: Amounts | undefined
   /** The largest body of a request, in bytes. Default is `4_194_304` (4 MiB). */
   readonly maxBodyBytes?: number | undefined
   /** How long a body may take to arrive, in ms; after that the request gets 408. Default is `30_000` (30 seconds). */
@@ -104,7 +112,9 @@ export interface HandlerLimits {
   readonly maxStreamsPerOwner?: number | undefined
 }
 
-export type CompleteLimits = { readonly [L in keyof HandlerLimits]-?: number }
+export type CompleteLimits = { readonly [L in keyof Omit<HandlerLimits, 'budget'>]-?: number } & {
+  readonly budget: Amounts | undefined
+}
 
 const DAY_MS = 86_400_000
 const LIMITS = {
@@ -159,10 +169,17 @@ const CHECKS: Readonly<Record<string, (option: string, value: unknown) => number
 export function toLimits(
   limits: HandlerLimits = {},
   where: string,
-  known: readonly string[] = Object.keys(LIMITS),
+  known: readonly string[] = ['budget', ...Object.keys(LIMITS)],
   isShared = false,
 ): CompleteLimits {
-  const given = readOptions(limits, known, where, 'limits', 'an object: { maxBodyBytes: 1_000_000 }')
+  const { budget: units, ...given } = readOptions(
+    limits,
+    known,
+    where,
+    'limits',
+    'an object: { maxBodyBytes: 1_000_000 }',
+  )
+  const budget = units === undefined ? undefined : toAmounts('limits.budget', units)
   const checked: Record<string, number> = {}
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined) continue
@@ -170,7 +187,7 @@ export function toLimits(
     checked[name] = require(`limits.${name}`, value)
   }
   const waitingTimeoutMs = isShared ? 7 * DAY_MS : DAY_MS
-  const complete: CompleteLimits = { ...LIMITS, waitingTimeoutMs, ...checked }
+  const complete: CompleteLimits = { ...LIMITS, waitingTimeoutMs, ...checked, budget }
   const { maxDepth, maxBodyBytes } = complete
   if (maxDepth > 1000) throw new RangeError('"limits.maxDepth" must be at most 1000')
   const maxBodyBytesInFlight = checked['maxBodyBytesInFlight'] ?? defaultBytesInFlight(maxBodyBytes)

@@ -28,6 +28,7 @@ import { toIdempotencySettings, type IdempotencyOptions, type IdempotencySetting
 import { toLimits, type CompleteLimits, type HandlerLimits } from './limits.js'
 import { withPreview, type PreviewOptions } from './preview.js'
 import { toPushSettings, withPush, type PushOptions, type PushSettings } from './push/options.js'
+import type { OnBudget } from './run/budget.js'
 import type { Execute, Outcome } from './execute.js'
 import { toRetrySettings, type RetryOptions, type RetrySettings } from './retry.js'
 import { requireSchema, type InputOf, type StandardSchema } from './standard-schema.js'
@@ -50,7 +51,7 @@ export type FollowUpPolicy = 'queue' | 'steer' | 'reject'
 /** The circumstances of an error. */
 export interface ErrorContext {
   /**
-   * The step that failed: `execute`, `authenticate`, `extendedCard`, `onFollowUp`, `push`, `waitingTasks` (tasks that wait for
+   * The step that failed: `execute`, `authenticate`, `extendedCard`, `onFollowUp`, `onBudget`, `push`, `waitingTasks` (tasks that wait for
    * the user are to be canceled), or the name of the operation.
    * From a `LocalTaskManager`: `processFn`, `describeError` or `shutdown`.
    */
@@ -133,6 +134,13 @@ export interface RequestHandlerOptions<
   /** Limits on requests, runs, streams, and tasks that wait for the user. */
   readonly limits?: HandlerLimits | undefined
   /**
+   * Decides about a task that has spent more than `limits.budget`, before anything else of it begins: returns what to add to its
+   * budget, at least what it has spent beyond it. Otherwise, and when it throws or rejects, the task fails with
+   * `BUDGET_EXCEEDED`. What was added is kept with the task, so a replay does not ask again; a process that dies before may.
+   * What is left of the budget of another agent, whose task has delegated this one, cannot be added to. Default is to fail.
+   */
+  readonly onBudget?: OnBudget | undefined
+  /**
    * The rate limit of the requests of each principal, in all tenants together. Requests beyond it get `RATE_LIMITED` (429) with
    * the time to wait. All callers without a principal share one. The card is not limited. Each process counts its own requests.
    * Default is no limit.
@@ -204,6 +212,7 @@ export interface Settings<P extends Principal = Principal> {
   readonly checkInputModes: boolean
   readonly onError: (error: unknown, context: ErrorContext) => void
   readonly limits: CompleteLimits
+  readonly onBudget: OnBudget | undefined
   /** By the id of the principal. `undefined` where requests have no rate limit. */
   readonly rateLimiter?: RateLimiter | undefined
   readonly dialects: readonly [Dialect, ...Dialect[]]
@@ -242,6 +251,7 @@ const KEYS = [
   'retry',
   'onError',
   'limits',
+  'onBudget',
   'rateLimit',
   'idempotency',
   'answerByContext',
@@ -285,7 +295,7 @@ export function toSettings<P extends Principal>(options: AnyHandlerOptions<P>): 
   const { extendedCard, authenticate, anonymous, principalOf } = given
   requireExtendedCard(extendedCard)
   requireFunction('execute', given.execute)
-  requireFunctions(given, ['authenticate', 'principalOf', 'onError', 'generateId'])
+  requireFunctions(given, ['authenticate', 'principalOf', 'onError', 'onBudget', 'generateId'])
   const policy = toPolicy(given.onFollowUp)
   if (given.output !== undefined) requireSchema(given.output)
   const switches = toSwitches(given)
@@ -301,6 +311,8 @@ export function toSettings<P extends Principal>(options: AnyHandlerOptions<P>): 
   if (![undefined, 'shared'].includes(anonymous)) {
     throw new TypeError(`"anonymous" must be 'shared', got ${describe(anonymous)}`)
   }
+  const limits = toLimits(given.limits, 'createRequestHandler', undefined, isShared(tasks))
+  requireBudget(limits, given.onBudget, tasks)
   return {
     card: withPush(extendedCard === undefined ? card : withExtendedCard(card), push),
     execute: given.execute,
@@ -315,7 +327,8 @@ export function toSettings<P extends Principal>(options: AnyHandlerOptions<P>): 
     idempotency: toIdempotencySettings(given.idempotency),
     ...switches,
     onError: once(given.onError === undefined ? reportError : guarded(given.onError)),
-    limits: toLimits(given.limits, 'createRequestHandler', undefined, isShared(tasks)),
+    limits,
+    onBudget: given.onBudget,
     rateLimiter: given.rateLimit && new RateLimiter(given.rateLimit, 'createRequestHandler', clock),
     dialects,
     heartbeatMs: requireDelay('heartbeatMs', given.heartbeatMs ?? HEARTBEAT_MS),
@@ -325,6 +338,15 @@ export function toSettings<P extends Principal>(options: AnyHandlerOptions<P>): 
     push,
     generateId: given.generateId ?? randomId,
   }
+}
+
+/** @throws {TypeError} for a budget that nothing would hold, or that is not there. */
+function requireBudget({ budget }: CompleteLimits, onBudget: OnBudget | undefined, tasks: ServedTasks): void {
+  if (onBudget !== undefined && budget === undefined) throw new TypeError('"onBudget" needs "limits.budget"')
+  if (budget !== undefined && !isShared(tasks) && tasks.recordJournal === undefined)
+    throw new TypeError(
+      '"limits.budget" needs a manager that keeps journals: a TaskManager or a DurableTaskManager',
+    )
 }
 
 /** Wraps `onError` so that it cannot fail: what it throws, or rejects with, becomes a warning. */

@@ -8,6 +8,7 @@ import type { JournalEntry, JournalRecorded, MessageAdded, TaskEvent, TurnEntry 
 import { isInterrupted, isTerminal, type Lifecycle } from '../core/lifecycle.js'
 import { replayable } from '../core/history/attempts.js'
 import { isNamed } from '../core/history/named-entry.js'
+import { isSpending } from '../core/spending.js'
 
 export interface Past<S extends string> {
   /** The events up to the last one of {@link entries}. What the code has shown since then, it shows again. */
@@ -47,7 +48,7 @@ export function readPast<S extends string>(
   const begins = turn.continued === undefined ? beginningOf(events, turn) : open[0]?.generation
   const last = entries.at(-1)?.generation ?? begins ?? 1
   const shared = replayed.filter(
-    ({ entry }) => isNamed(entry) || entry.kind === 'read' || entry.kind === 'spend',
+    ({ entry }) => isNamed(entry) || ['read', 'spend', 'grant'].includes(entry.kind),
   )
   const dropped = new Set<TaskEvent<S>>(open.filter((event) => !shared.includes(event)))
   const isKept = (event: TaskEvent<S>, index: number): boolean => {
@@ -68,7 +69,7 @@ function isOneChange<S extends string>(
   lifecycle: Lifecycle<S>,
 ): boolean {
   if (entry?.type !== 'journal' || event?.type !== 'status') return false
-  if (entry.entry.kind === 'spend') return event.metadata !== undefined
+  if (isSpending(entry.entry)) return event.metadata !== undefined
   return entry.entry.kind === 'question' && isInterrupted(event.to, lifecycle)
 }
 

@@ -112,6 +112,7 @@ const ENTRIES: Readonly<Record<JournalEntry['kind'], readonly (readonly [key: st
   value: [['name', 'string']],
   change: [['name', 'string']],
   spend: [['units', 'object']],
+  grant: [['units', 'object']],
   attempt: [
     ['number', 'number'],
     ['error', 'object'],

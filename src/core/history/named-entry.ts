@@ -5,7 +5,7 @@
  */
 import type { JournalEntry, SpentInStep } from '../events.js'
 
-const UNNAMED = ['turn', 'signal', 'read', 'attempt', 'failure', 'end'] as const
+const UNNAMED = ['turn', 'signal', 'read', 'grant', 'attempt', 'failure', 'end'] as const
 
 /** An entry that code asks for by its kind and name. */
 export type NamedEntry = Exclude<JournalEntry, { readonly kind: (typeof UNNAMED)[number] } | SpentInStep>
@@ -20,5 +20,5 @@ export function isSpentInStep(entry: JournalEntry): entry is JournalEntry & Spen
 
 /** Whether code that has come to the entry has passed all that came before it. */
 export function isPassed(entry: JournalEntry): boolean {
-  return entry.kind !== 'signal' && entry.kind !== 'read' && !isSpentInStep(entry)
+  return !['signal', 'read', 'grant'].includes(entry.kind) && !isSpentInStep(entry)
 }

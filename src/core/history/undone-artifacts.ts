@@ -62,7 +62,7 @@ export function isUndoneAfter(
   const replayed = replayable(recorded)
   const steps = stepsOf(recorded)
   const isPassed = ({ entry }: JournalRecorded): boolean =>
-    entry.kind !== 'attempt' && entry.kind !== 'read' && !isSpentInStep(entry)
+    !['attempt', 'read', 'grant'].includes(entry.kind) && !isSpentInStep(entry)
   const last = replayed.findLast(isPassed)
   // A turn is recorded with its first entry: what it has written before that is older.
   const end = last === undefined || last.entry.kind === 'turn' ? begin : last.generation

@@ -4,23 +4,28 @@
  * @module
  */
 import { A2AError } from '../errors.js'
+import { amountsOf, MAX_UNITS } from '../spending.js'
 import { LINEAGE, type Lineage, type LineageCarrier, type LineageSource } from './mark.js'
 
 /** The default of `limits.maxDelegationDepth`. */
 export const MAX_DEPTH = 8
 
+type LineageFields = Partial<Record<keyof Lineage, unknown>>
+
 /** The lineage of a received message; `undefined` where it has none, or not a valid one. */
 export function readLineage(metadata: object | undefined): Lineage | undefined {
   const given: unknown = metadata && Reflect.get(metadata, LINEAGE)
   if (typeof given !== 'object' || given === null) return undefined
-  const { parentTaskId, rootTaskId, depth, path, deadline } = given as Partial<Record<keyof Lineage, unknown>>
+  const { parentTaskId, rootTaskId, depth, path, deadline, ...others } = given as LineageFields
   if (typeof parentTaskId !== 'string' || typeof rootTaskId !== 'string') return undefined
   if (typeof depth !== 'number' || !Number.isInteger(depth) || depth < 1 || !Array.isArray(path))
     return undefined
   const agents = path.filter((agent) => typeof agent === 'string')
   const until = typeof deadline === 'string' ? Date.parse(deadline) : NaN
   const isLimited = !Number.isNaN(until)
-  const lineage = { parentTaskId, rootTaskId, depth, path: agents }
+  const budget = amountsOf(others.budget)
+  const isSmall = budget !== undefined && Object.keys(budget).length <= MAX_UNITS
+  const lineage = { parentTaskId, rootTaskId, depth, path: agents, ...(isSmall && { budget }) }
   return isLimited ? { ...lineage, deadline: new Date(until).toISOString() } : lineage
 }
 
@@ -48,7 +53,6 @@ export function nextLineage(
 ): Lineage {
   const depth = (received?.depth ?? 0) + 1
   const path = [...(received?.path ?? []), ...(own === undefined ? [] : [own])]
-  const deadline = ms === undefined ? received?.deadline : new Date(ms).toISOString()
   if (depth > maxDepth) {
     throw new A2AError(
       'LIMIT_EXCEEDED',
@@ -61,7 +65,17 @@ export function nextLineage(
     throw new A2AError('UNSUPPORTED_OPERATION', text, { operation: 'lineageTo' })
   }
   const rootTaskId = received?.rootTaskId ?? taskId
-  return { parentTaskId: taskId, rootTaskId, depth, path, ...(deadline !== undefined && { deadline }) }
+  return { parentTaskId: taskId, rootTaskId, depth, path, ...limitsOf(received, ms) }
+}
+
+/** The time and the amounts that the message leaves for the work. */
+function limitsOf(
+  received: Lineage | undefined,
+  ms: number | undefined,
+): Pick<Lineage, 'deadline' | 'budget'> {
+  const deadline = ms === undefined ? received?.deadline : new Date(ms).toISOString()
+  const budget = received?.budget
+  return { ...(deadline !== undefined && { deadline }), ...(budget !== undefined && { budget }) }
 }
 
 /** The lineage of the message that has begun a task, by its conversation. */

@@ -4,6 +4,7 @@
  * @module
  */
 import type { JsonObject } from '../json-types.js'
+import type { Amounts } from '../spending.js'
 
 /** The extension, and its key in `message.metadata`. */
 export const LINEAGE = 'https://a2a-tasks.dev/extensions/lineage/v1'
@@ -20,6 +21,8 @@ export interface Lineage {
   readonly path: readonly string[]
   /** The time limit of the work, in ISO 8601. Absent without a time limit. */
   readonly deadline?: string
+  /** What the task for this message may spend, by unit. Absent without a limit. */
+  readonly budget?: Amounts
 }
 
 /** What hands its lineage on with a message: a run is one. */

@@ -9,8 +9,10 @@ import { isTerminal } from '../../core/lifecycle.js'
 import type { DeepReadonly, Part } from '../../core/task.js'
 import { observed, onAbort } from '../../runtime/abort.js'
 import { readOptions, requireBoolean, requireFunctions, requireMethods } from '../../runtime/options.js'
-import { agentIdOf, withLineage, type Lineage } from '../../core/lineage/mark.js'
-import { Follower, isOver, type FollowerOutcome, type Leg } from '../../remote/follower.js'
+import { readLineage } from '../../core/lineage/lineage.js'
+import { agentIdOf, withLineage, type Lineage, type LineageCarrier } from '../../core/lineage/mark.js'
+import { allSpent, spendingOf, type Amounts } from '../../core/spending.js'
+import { endedEntry, Follower, isOver, type FollowerOutcome, type Leg } from '../../remote/follower.js'
 import type { RunHandle, Runner } from '../../remote/runner.js'
 import type { NamedEntry } from '../../core/history/named-entry.js'
 import type { Journal } from './journal.js'
@@ -88,7 +90,7 @@ async function follow(
     }
     // The agent that asks has a task.
     const task = result.task as Pick<AskedBy, 'id' | 'contextId'>
-    asked = { ...task, by: port.taskId() }
+    asked = { ...task, by: port.taskId(), spent: allSpent(spendingOf(result.task as object)) }
     const { id: taskId, contextId } = asked
     const answer = await answered(port, result, answerTo, asked, runner, open)
     if (answer === undefined) {
@@ -108,6 +110,8 @@ interface AskedBy {
   readonly id: string
   readonly contextId?: string
   readonly by: string
+  /** What the agent's task has spent so far. */
+  readonly spent: Amounts
 }
 
 /** The answer to a question of the agent. When the task ends before, the agent's task is canceled. */
@@ -176,20 +180,23 @@ async function runLeg(
   if (recorded !== undefined) return recorded.result as unknown as DelegationResult
   if (begun === undefined && port.signal().aborted) await refuse(port, asked, runner, open)
   const known = (followed ?? begun)?.handle as RunHandle | undefined
-  const leg: Leg = {
-    agent: agentIdOf(runner.card),
-    ...{ runner, message: { ...message, messageId: turn.ids.ofDelegation(label) }, label, known },
-    ...{
-      isFollowed: followed !== undefined,
-      maxBytes: port.settings.limits.maxStepBytes,
-      maxDepth: port.settings.limits.maxDepth,
-    },
-  }
   const record = (entry: NamedEntry): void => journal.record(entry, journal.inFlight - 1)
   let follower: Follower | undefined
   let unfollow = (): void => {}
   let leave = journal.enter()
   try {
+    const budget = await budgetOf(port, begun)
+    const leg: Leg = {
+      agent: agentIdOf(runner.card),
+      ...{ runner, message: sent(message, turn.ids.ofDelegation(label), budget), label, known },
+      ...{
+        isFollowed: followed !== undefined,
+        maxBytes: port.settings.limits.maxStepBytes,
+        maxDepth: port.settings.limits.maxDepth,
+        counted: countedOf(budget, asked),
+      },
+    }
+    const recordLeg = recordWith(budget, record)
     await open.mark()
     const outcome = await new Promise<FollowerOutcome>((settle) => {
       const end = (outcome: FollowerOutcome): void => {
@@ -197,7 +204,7 @@ async function runLeg(
         if (follower !== undefined) followers.delete(follower)
         settle(outcome)
       }
-      follower = new Follower(leg, { record, stored: port.stored, settle: end })
+      follower = new Follower(leg, { record: recordLeg, stored: port.stored, settle: end })
       followers.add(follower)
       // From now on the run waits for nothing but the agent.
       leave()
@@ -208,7 +215,8 @@ async function runLeg(
     // The run is over: what becomes of the agent's task is up to the next attempt of the turn.
     port.signal().throwIfAborted()
     if ('error' in outcome) throw outcome.error
-    record({ kind: 'delegated', name: label, result: outcome.result })
+    record(endedEntry(leg, outcome.result))
+    port.budget()?.check()
     await port.stored()
     return outcome.result as unknown as DelegationResult
   } finally {
@@ -235,6 +243,38 @@ function endWith(follower: Follower, port: TurnPort): () => void {
 function hasEnded({ tasks }: TurnPort, id: string, { reason }: AbortSignal): boolean {
   const task = tasks.peekTask(id)
   return (task !== null && isTerminal(task.state)) || isTaskEnd(reason)
+}
+
+/** What is left of the budget for the message, which is the same however often it is sent. */
+async function budgetOf(
+  port: TurnPort,
+  begun: { readonly budget?: Amounts | undefined } | undefined,
+): Promise<Amounts | undefined> {
+  if (begun !== undefined) return begun.budget
+  const budget = port.budget()
+  await budget?.pass()
+  return budget?.left
+}
+
+/** Records the entry `delegate` with the budget. */
+function recordWith(
+  budget: Amounts | undefined,
+  record: (entry: NamedEntry) => void,
+): (entry: NamedEntry) => void {
+  if (budget === undefined) return record
+  return (entry) => record(entry.kind === 'delegate' ? { ...entry, budget } : entry)
+}
+
+/** The message with its id, and with what is left of the budget in its lineage. */
+function sent(message: object, messageId: string, budget: Amounts | undefined): object {
+  const named: LineageCarrier & { readonly messageId: string } = { ...message, messageId }
+  const lineage = readLineage(named.metadata)
+  return budget === undefined || lineage === undefined ? named : withLineage(named, { ...lineage, budget })
+}
+
+/** What the agent's task had spent before in each unit of the budget. */
+function countedOf(budget: Amounts | undefined, asked: AskedBy | undefined): Amounts | undefined {
+  return budget && Object.fromEntries(Object.keys(budget).map((unit) => [unit, asked?.spent[unit] ?? 0]))
 }
 
 function withMetadata(message: DelegatedMessage, lineage: Lineage): object {

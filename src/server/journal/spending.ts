@@ -6,20 +6,20 @@
 import type { Spent } from '../../core/spending.js'
 import { describe } from '../../runtime/describe.js'
 import { requireObject } from '../../runtime/options.js'
+import { requireAmount } from './amounts.js'
 import type { SpentAmounts } from './call-types.js'
 import type { Journal } from './journal.js'
 import type { TurnPort } from './turn-port.js'
 
-const UNIT = /^[a-z][\w.-]{0,63}$/i
 const MAX_MODEL = 200
 
 /**
- * Records what code has spent, unless the journal has it.
+ * Records what code has spent, unless the journal has it. What is beyond the budget is recorded, too.
  *
  * @param step - The name of the step whose work calls. A replay does not call it again: its entries have no place in the order.
  */
 export function recordSpending(
-  { signal }: Pick<TurnPort, 'signal'>,
+  { signal, budget }: Pick<TurnPort, 'signal' | 'budget'>,
   journal: Journal,
   given: SpentAmounts,
   step: string | undefined,
@@ -30,6 +30,8 @@ export function recordSpending(
   if (isRecorded || spent === undefined) return
   signal().throwIfAborted()
   journal.record({ kind: 'spend', ...(step === undefined ? { name } : { step }), ...spent })
+  budget()?.check()
+  signal().throwIfAborted()
 }
 
 /** @throws {TypeError | RangeError} naming the amount. */
@@ -43,16 +45,6 @@ function toSpent(given: SpentAmounts): Spent | undefined {
   return units.length === 0
     ? undefined
     : { units: Object.fromEntries(units), ...(model !== undefined && { model }) }
-}
-
-function requireAmount(unit: string, amount: unknown): number {
-  if (!UNIT.test(unit))
-    throw new RangeError(
-      `The name of a unit must begin with a letter and have at most 64 letters, digits, "_", "-" and ".", got ${describe(unit)}`,
-    )
-  if (typeof amount !== 'number') throw new TypeError(`"${unit}" must be a number, got ${describe(amount)}`)
-  if (amount >= 0 && amount < Infinity) return amount
-  throw new RangeError(`"${unit}" must be a number of 0 or more, got ${amount}`)
 }
 
 function requireModel(model: unknown): void {

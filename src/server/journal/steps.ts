@@ -188,13 +188,14 @@ export class Steps {
     perform: (count: number) => Promise<T>,
   ): Promise<T> {
     const { signal, label } = step
-    const { tasks, task, requireRunning, settings } = this.#port
+    const { tasks, task, requireRunning, settings, budget } = this.#port
     for (let count = 1; ; count += 1) {
       let failure: unknown
       try {
         signal.throwIfAborted()
         // Rejects when another process has the task by now.
         await tasks.requireLease?.(task().id)
+        await budget()?.pass()
         // Another process may have ended the task.
         signal.throwIfAborted()
         return await perform(count)

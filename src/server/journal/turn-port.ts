@@ -6,6 +6,7 @@
 import type { JournalEntry } from '../../core/events.js'
 import type { LineageSource } from '../../core/lineage/mark.js'
 import type { LeasedTasks, LocalTasks, SyncTasks } from '../../core/managers.js'
+import type { Amounts } from '../../core/spending.js'
 import type { DeepReadonly, Message, Part, TaskKey, TaskSnapshot } from '../../core/task.js'
 import type { Clock } from '../../runtime/clock.js'
 import type { GenerateId } from '../../runtime/ids.js'
@@ -47,6 +48,16 @@ export interface TaskMarks {
   remove(task: TaskKey): Promise<void>
 }
 
+/** What a task may spend. */
+export interface TaskBudget {
+  /** What is left, by unit. */
+  readonly left: Amounts
+  /** Call it after each spending. */
+  check(): void
+  /** Await it before the code begins something that may spend. Rejects with the reason of the run's signal. */
+  pass(): Promise<void>
+}
+
 /** What replaying and recording use of their run. */
 export interface TurnPort {
   readonly settings: TurnSettings
@@ -78,6 +89,8 @@ export interface TurnPort {
   readonly ask: (prompt: string) => Promise<{ readonly parts: readonly DeepReadonly<Part>[] }>
   /** The lineage of a message to another agent. */
   readonly lineageTo: LineageSource['lineageTo']
+  /** `undefined` where the task has no budget. */
+  readonly budget: () => TaskBudget | undefined
   /** Follows a step, for telemetry. Returns `undefined` where nothing observes the handler. */
   readonly onStep: ((step: ObservedStep) => StepFollower | undefined) | undefined
 }

@@ -13,6 +13,7 @@ const ABORT_CODES: readonly ErrorCode[] = [
   'TASK_CANCELED',
   'TASK_TIMED_OUT',
   'TASK_EXPIRED',
+  'BUDGET_EXCEEDED',
   'MANAGER_DESTROYED',
   'UNAVAILABLE',
 ]

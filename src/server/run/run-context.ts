@@ -3,11 +3,14 @@
  *
  * @module
  */
+import type { A2AError } from '../../core/errors.js'
+import type { Amounts } from '../../core/spending.js'
 import type { JsonValue } from '../../core/json-types.js'
 import type { JournalEntry } from '../../core/events.js'
 import type { Lifecycle, TaskState } from '../../core/lifecycle.js'
 import type { TaskKey, TaskSnapshot } from '../../core/task.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
+import type { OnBudget } from './budget.js'
 import type { MessageQueues, QueuedMessage } from './message-queue.js'
 import type { ConversationOptions, ConversationPage, Say } from './run.js'
 import type { StandardSchema } from '../standard-schema.js'
@@ -28,7 +31,9 @@ export interface RunContext<P extends Principal> {
     readonly card: AgentCard
     readonly tasks: { readonly lifecycle: Lifecycle; readonly taskTimeoutMs?: number }
     readonly output?: StandardSchema | undefined
-    readonly limits: { readonly maxDelegationDepth: number }
+    readonly limits: { readonly maxDelegationDepth: number; readonly budget: Amounts | undefined }
+    readonly onBudget: OnBudget | undefined
+    readonly onError: (error: unknown, context: { readonly during: string; readonly taskId?: string }) => void
   }
   /** Absent for a new turn. */
   readonly earlier?: EarlierAttempts | undefined
@@ -55,6 +60,8 @@ export interface RunContext<P extends Principal> {
   readonly queues: Pick<MessageQueues<P>, 'has' | 'shift' | 'unshift'>
   /** The run now works on this message. */
   readonly assigned: (taskId: string, message: QueuedMessage<P>) => void
+  /** The task has spent more than it may: fails it, and aborts the run with this reason. Absent where no code runs. */
+  readonly onExceeded?: (reason: A2AError<'BUDGET_EXCEEDED'>) => void
   /** Follows a step, for telemetry. Returns `undefined` where nothing observes the handler. */
   readonly onStep?: ((step: ObservedStep) => StepFollower | undefined) | undefined
   /** The code has left this run for another one, which begins the turn again. */

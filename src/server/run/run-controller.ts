@@ -12,6 +12,8 @@ import type { ArtifactInput, MessageInput, TaskUpdate } from '../../core/params.
 import type { Message, TaskKey, TaskSnapshot } from '../../core/task.js'
 import { textOf } from '../../wire/text.js'
 import type { Follower } from '../../remote/follower.js'
+import { lineageOf as lineageOfTask } from '../../core/lineage/lineage.js'
+import { RunBudget } from './budget.js'
 import { lineageOf } from './lineage.js'
 import { originOf } from './message-queue.js'
 import type { AskingState, RunContext, RunPort } from './run-context.js'
@@ -50,6 +52,8 @@ export class RunController<P extends Principal> implements Run<P> {
   /** What the code does in this turn, and did in earlier attempts of it. */
   readonly turn: Turn<P>
   #hasRecorded = false
+  /** `null` without one. */
+  #budget: RunBudget | null | undefined
   /** Whether the executor has returned. */
   #hasReturned = false
   /** The pending or finished `reply()`; `undefined` when the executor has not called it. */
@@ -105,6 +109,12 @@ export class RunController<P extends Principal> implements Run<P> {
 
   get deadline(): number | undefined {
     return earliestDeadline(this.#context, this.#task?.id, this.#task?.peek()?.createdAt)
+  }
+
+  /** The budget of the task; `undefined` without one. */
+  get budget(): RunBudget | undefined {
+    this.#budget ??= this.#toBudget() ?? null
+    return this.#budget ?? undefined
   }
 
   get contextId(): string {
@@ -398,6 +408,23 @@ export class RunController<P extends Principal> implements Run<P> {
     return this.#context.tasks
   }
 
+  #toBudget(): RunBudget | undefined {
+    const { settings, onExceeded } = this.#context
+    const task = this.#task?.peek() ?? { messages: [this.message] }
+    const own = settings.limits.budget
+    const inherited = lineageOfTask(task)?.budget
+    if (own === undefined && inherited === undefined) return undefined
+    return new RunBudget({
+      ...{ own, inherited, onBudget: settings.onBudget },
+      peek: () => this.#task?.peek() ?? null,
+      signal: () => this.signal,
+      record: (entry) => this.turn.record(entry),
+      stored: () => this.#context.stored(this.#requireTask().id),
+      exceed: (reason) => onExceeded?.(reason),
+      onError: (error) => settings.onError(error, { during: 'onBudget', taskId: this.taskId }),
+    })
+  }
+
   #toPort(): RunPort<P> {
     const context = this.#context
     const { settings, tasks, earlier, marks, onStep } = context
@@ -420,6 +447,7 @@ export class RunController<P extends Principal> implements Run<P> {
         this.#requireWorking()
       },
       change: (change) => this.#change(change),
+      budget: () => this.budget,
       record: tasks.recordJournal && ((entries) => this.#record(entries)),
       stored: () => context.stored(this.#requireTask().id),
       ask: (prompt) => this.turn.questions.ask('input-required', prompt),

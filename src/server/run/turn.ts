@@ -288,6 +288,11 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     return journal.entriesFor({ kind: 'failure', reason: 'error', count, ...steps.causeOf(error) })
   }
 
+  /** Adds an entry that the code does not ask for. */
+  record(entry: JournalEntry): void {
+    this.#made.journal.record(entry)
+  }
+
   /** The code threw `error`, and is called again. */
   recordAttempt(number: number, error: unknown): void {
     const { journal, steps } = this.#made

@@ -115,9 +115,9 @@ export class EndedDelegations<P extends Principal> {
   }
 }
 
-/** Whether the task has ended because its work is no longer wanted: it was canceled, or took too long. */
-function isUnwanted({ state, message }: TaskSnapshot): boolean {
-  if (state === 'canceled') return true
+/** Whether the task has ended because its work is no longer wanted: it was canceled, took too long, or spent too much. */
+function isUnwanted({ state, message, failure }: TaskSnapshot): boolean {
+  if (state === 'canceled' || failure?.error?.code === 'BUDGET_EXCEEDED') return true
   const text = typeof message === 'object' ? textOf(message) : message
   return state === 'failed' && text === TIMED_OUT
 }

@@ -71,8 +71,7 @@ export class FollowedTasks {
           if (!this.isFollowing(taskId)) return
           try {
             // An error is thrown where the code asks for the result.
-            if ('result' in outcome)
-              record({ kind: 'delegated', name: follower.label, result: outcome.result })
+            if ('result' in outcome) record(follower.entryOf(outcome.result))
           } catch (error) {
             this.#onError(error, taskId)
           }

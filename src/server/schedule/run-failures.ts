@@ -59,11 +59,14 @@ export class RunFailures<P extends Principal> {
 
   /** Fails the task, reports `TASK_TIMED_OUT` and aborts the run. */
   timeOut(active: ActiveRun<P>): void {
+    this.stop(active, TIMED_OUT, endError('TASK_TIMED_OUT', active.run.createdId ?? ''))
+  }
+
+  /** Fails the task as {@link failTask} does, reports the reason and aborts the run. */
+  stop(active: ActiveRun<P>, text: string, reason: Error, cause?: { readonly error: unknown }): void {
     const { run } = active
-    this.failTask(active, TIMED_OUT)
-    const { createdId: taskId = '' } = run
-    const reason = endError('TASK_TIMED_OUT', taskId)
-    this.#onError(reason, { during: 'execute', taskId })
+    this.failTask(active, text, cause)
+    this.#onError(reason, { during: 'execute', taskId: run.createdId ?? '' })
     run.abort(reason)
   }
 

@@ -141,6 +141,7 @@ export class RunManager<P extends Principal> {
       },
       queues: registry.queues,
       assigned: (id, next) => scheduler.assigned(id, next),
+      onExceeded: (reason) => this.#failures.stop(active, reason.message, reason, { error: reason }),
       onStep: (step) => this.#observers.onStep(step),
       onContinued: (again) => {
         Object.assign(active, { again, isContinued: true })
@@ -214,6 +215,8 @@ export class RunManager<P extends Principal> {
       if (isShared(this.#settings.tasks)) await this.#store(active)
       this.#autoStart.add(run)
       if (needsTask) run.start()
+      // An earlier attempt may have spent more than the task may.
+      await run.budget?.pass()
       await finish(active, await this.#settings.execute(run), queues, this.#settings)
     } catch (error) {
       // The turn continues without this code.

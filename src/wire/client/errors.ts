@@ -86,6 +86,7 @@ const SHAPES: { readonly [C in ErrorCode]?: readonly [number: number, ...data: s
   METHOD_NOT_FOUND: [-32601, 'method'],
   INVALID_PARAMS: [-32602, 'path', 'reason'],
   LIMIT_EXCEEDED: [NaN, 'limit', 'max#', 'actual#'],
+  BUDGET_EXCEEDED: [NaN, 'taskId', 'limit', 'unit', 'max#', 'spent#'],
   TASK_LIMIT_REACHED: [NaN, 'maxTasks#'],
   TASK_NOT_FOUND: [-32001, 'taskId'],
   TASK_NOT_CANCELABLE: [-32002, 'taskId', 'state'],

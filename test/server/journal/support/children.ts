@@ -26,7 +26,7 @@ export interface Child {
 /** An agent behind a socket. */
 export async function child(
   execute: Execute,
-  options: Pick<RequestHandlerOptions, 'limits'> = {},
+  options: Pick<RequestHandlerOptions, 'limits' | 'onError'> = {},
 ): Promise<Child> {
   const tasks = new TaskManager()
   const received: string[] = []
