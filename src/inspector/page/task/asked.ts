@@ -1,5 +1,5 @@
 /**
- * What a task asks its user, and the answers that are being entered.
+ * The questions of a task, and answers that are being entered.
  *
  * @module
  */
