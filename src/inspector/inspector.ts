@@ -8,6 +8,7 @@ import { Streams } from './api/streams.js'
 import { personOf, toScope, type Scope } from './access.js'
 import { requireKnownHost, requireOwnPage } from './guard.js'
 import { toSettings, type InspectorOptions, type Settings } from './options.js'
+import { A2AError } from '../core/errors.js'
 import { describeFailure, Refusal } from './refusal.js'
 import { documentResponse, jsonResponse } from './responses.js'
 import { ClientSource } from './source/client-source.js'
@@ -46,7 +47,8 @@ export function createInspector(options: InspectorOptions): Inspector {
       } catch (error) {
         const { status, message, isInternal } = describeFailure(error)
         if (isInternal) settings.onError(error)
-        return jsonResponse({ error: message }, status)
+        const refused = A2AError.is(error, 'INVALID_PARAMS') ? error.data : {}
+        return jsonResponse({ error: message, ...refused }, status)
       }
     },
   }

@@ -40,6 +40,7 @@ export {
   questionsIn,
   type OpenQuestion,
 } from './question/questions.js'
+export { violationOf, type Violation } from './question/violation.js'
 export { textOf } from './text.js'
 export { v0_3Client } from './client/v0-3.js'
 export { v1Client } from './client/v1.js'

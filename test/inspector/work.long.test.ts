@@ -1,40 +1,12 @@
 /** The work on a task, its questions, and its failures, in a real browser. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { TaskManager } from 'a2a-tasks'
-import { A2AClient } from 'a2a-tasks/client'
-import { createRequestHandler, type Execute, type RequestHandler } from 'a2a-tasks/server'
 import { ManualClock } from 'a2a-tasks/testing'
-import { afterAll, expect, it, onTestFinished } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 import { closeBrowser, requireChromium } from '../support/browser.js'
-import { agentOver, OPEN, talk } from './support/inspected.js'
+import { agentOver, OPEN, talk, taskOf } from './support/inspected.js'
 import { serve, violationsIn, visit } from './support/visit.js'
 
 afterAll(closeBrowser)
-
-/** An agent, and the task of a message to it once it has ended or waits. */
-async function taskOf(
-  execute: Execute,
-  clock?: ManualClock,
-): Promise<{ handler: RequestHandler; tasks: TaskManager; id: string }> {
-  const handler = createRequestHandler({
-    card: {
-      name: 'Desk',
-      url: 'http://agent.test',
-      skills: [{ id: 'book', name: 'Book', description: 'Books', tags: ['x'] }],
-    },
-    anonymous: 'shared',
-    onError: () => undefined,
-    ...(clock !== undefined && { clock, tasks: new TaskManager({ clock }) }),
-    execute,
-  })
-  onTestFinished(() => handler.close({ graceMs: 0 }))
-  const client = new A2AClient({
-    card: handler.card,
-    fetch: (url, init) => handler.fetch(new Request(url, init)),
-  })
-  const sent = await client.send('go')
-  return { handler, tasks: handler.tasks, id: sent.type === 'task' ? sent.task.id : '' }
-}
 
 it(
   'shows steps as a waterfall, with their beginnings and durations',

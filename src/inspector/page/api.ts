@@ -69,12 +69,24 @@ interface Outgoing {
 
 type Query = Readonly<Record<string, string | number | undefined>>
 
+/** What the API says of a request that has failed. */
+interface Failure {
+  readonly error?: string
+  readonly path?: string
+  readonly reason?: string
+}
+
 export class ApiError extends Error {
   readonly status: number
+  /** The parameter that is refused, and why. */
+  readonly path: string | undefined
+  readonly reason: string | undefined
 
-  constructor(status: number, message: string) {
-    super(message)
+  constructor(status: number, { error = `The server answered with ${status}`, path, reason }: Failure) {
+    super(error)
     this.status = status
+    this.path = path
+    this.reason = reason
   }
 }
 
@@ -84,8 +96,7 @@ async function request(path: string, init: RequestInit = {}): Promise<Response> 
   const response = await fetch(BASE + path, { ...init, headers })
   if (response.ok) return response
   // The API answers failures with this object; a proxy may not.
-  const body = (await response.json().catch(() => ({}))) as { error?: string }
-  throw new ApiError(response.status, body.error ?? `The server answered with ${response.status}`)
+  throw new ApiError(response.status, (await response.json().catch(() => ({}))) as Failure)
 }
 
 /** The types are those that the API of the same version sends. */

@@ -10,7 +10,7 @@ import type { AgentRow } from '../agent-row.js'
 import { api, type Session } from './api.js'
 import { Confirm } from './confirm.js'
 import { ago, duration, messageOf } from './format.js'
-import { useNow } from './list/list-view.js'
+import { useNow } from './now.js'
 
 const LOOK_MS = 2_000
 const TAKE_OUT = 'Take out of service'

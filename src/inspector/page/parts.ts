@@ -6,10 +6,11 @@
 import { html } from 'htm/preact'
 import type { VNode } from 'preact'
 import type { DeepReadonly, Part } from '../../core/task.js'
-import { bytes, pretty } from './format.js'
+import { answersIn, questionsIn } from '../../wire/question/questions.js'
+import { beginning, bytes, pretty } from './format.js'
 import { download } from './files.js'
 import { Text } from './markdown/text.js'
-import { isForm } from './task/schema-fields.js'
+import { schemaIn } from './task/asked.js'
 
 /** SVG is not among them: it can contain scripts. */
 const PICTURES = /^image\/(png|jpeg|gif|webp|avif)$/i
@@ -35,19 +36,39 @@ function joined(parts: readonly DeepReadonly<Part>[]): readonly DeepReadonly<Par
 
 function PartView({ part }: { part: DeepReadonly<Part> }): VNode {
   if (part.text !== undefined) return html`<${Text} text=${part.text} mediaType=${part.mediaType} />`
-  if (part.data !== undefined) return html`<${Data} data=${part.data} />`
+  if (part.data !== undefined) return html`<${Data} part=${part} />`
   if (part.url !== undefined) return html`<${Address} part=${part} url=${part.url} />`
   return html`<${File} part=${part} raw=${part.raw} />`
 }
 
-/** A schema is folded: people see the form that is made of it. */
-function Data({ data }: { data: DeepReadonly<Part>['data'] }): VNode {
+/** What forms are made of is folded: people see the form. */
+function Data({ part }: { part: DeepReadonly<Part> }): VNode {
+  const { data } = part
   const json = html`<pre class="json" tabindex="0">${pretty(data)}</pre>`
-  if (!isForm(data)) return json
+  const message = { parts: [part] }
+  const answers = answersIn(message)
+  if (answers !== undefined) return html`<${Answers} answers=${answers} />`
+  const isAsked = questionsIn(message).length > 0
+  if (!isAsked && schemaIn(data) === undefined) return json
   return html`<details class="more">
-    <summary>JSON Schema of the answer</summary>
+    <summary>${isAsked ? 'Questions as JSON' : 'JSON Schema of the answer'}</summary>
     ${json}
   </details>`
+}
+
+/** Values by the ids of their questions. */
+function Answers({ answers }: { answers: ReadonlyMap<string, unknown> }): VNode {
+  return html`<dl class="answers">
+    ${[...answers].map(
+      ([id, value]) =>
+        html`<div>
+          <dt>${id}</dt>
+          <dd>
+            ${typeof value === 'object' && value !== null ? html`<pre class="json" tabindex="0">${pretty(value)}</pre>` : beginning(String(value))}
+          </dd>
+        </div>`,
+    )}
+  </dl>`
 }
 
 function Address({ part, url }: { part: DeepReadonly<Part>; url: string }): VNode {

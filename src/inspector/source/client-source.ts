@@ -13,6 +13,7 @@ import type { Part, TaskSnapshot } from '../../core/task.js'
 import type { Clock } from '../../runtime/clock.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
 import type { PushHealth } from '../../server/push/health.js'
+import { answersIn, QUESTIONS } from '../../wire/question/questions.js'
 import { textOf } from '../../wire/text.js'
 import type { Scope } from '../access.js'
 import type { Settings } from '../options.js'
@@ -106,8 +107,14 @@ export class ClientSource implements TaskSource {
   }
 
   async send(_scope: Scope, { parts, taskId, contextId }: OutgoingMessage): Promise<Reply> {
+    const isAnswer = answersIn({ parts }) !== undefined
     const result = await this.#client.send(
-      { parts: structuredClone(parts) as Part[], taskId, contextId },
+      {
+        parts: structuredClone(parts) as Part[],
+        taskId,
+        contextId,
+        ...(isAnswer && { extensions: [QUESTIONS] }),
+      },
       { returnImmediately: true },
     )
     return result.type === 'task' ? { taskId: result.task.id } : { text: textOf(result.message) }

@@ -16,6 +16,7 @@ import { platformCrypto } from '../../runtime/crypto.js'
 import type { Principal } from '../../server/caller.js'
 import type { PushHealth } from '../../server/push/health.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
+import { decodeError } from '../../wire/client/errors.js'
 import type { Scope } from '../access.js'
 import type { InspectedHandler, InspectedTasks, Settings } from '../options.js'
 import { Refusal } from '../refusal.js'
@@ -160,7 +161,8 @@ export class ManagerSource implements TaskSource {
       params: { ...params, ...(tenant !== undefined && { tenant }) },
     }
     const { error, result } = (await handler.dispatch(request, { principal, version: '1.0' })) as RpcResponse
-    if (error !== undefined) throw new Refusal(409, refusalOf(error, principal))
+    if (error !== undefined)
+      throw refusedAnswer(error, method) ?? new Refusal(409, refusalOf(error, principal))
     if (result === undefined)
       throw new A2AError('INVALID_AGENT_RESPONSE', 'The agent sent no result', { reason: method })
     return result
@@ -176,6 +178,13 @@ interface RpcResponse {
 interface RpcError {
   readonly message?: unknown
   readonly data?: unknown
+}
+
+/** The error of an answer that does not fit: the page shows it at the field. */
+function refusedAnswer(error: RpcError, operation: string): A2AError | undefined {
+  const refusal = decodeError({ error }, { operation })
+  const isOfAnswer = A2AError.is(refusal, 'INVALID_PARAMS') && refusal.data.path.startsWith('answers.')
+  return isOfAnswer ? refusal : undefined
 }
 
 function refusalOf({ message, data }: RpcError, principal: Principal | null): string {

@@ -20,6 +20,8 @@ export interface FormField {
   readonly name: string
   /** How a user reads it: the title of the schema, or the name. */
   readonly label: string
+  /** The description of the schema, at most 1,000 characters of it. */
+  readonly description?: string
   readonly isRequired: boolean
   readonly form: Form
 }
@@ -37,6 +39,7 @@ const MAX_DEPTH = 5
 const MAX_FIELDS = 100
 const MAX_OPTIONS = 100
 const MAX_LABEL = 200
+const MAX_DESCRIPTION = 1_000
 const MAX_REFERENCES = 10
 /** The longest text that may be a value of another kind. */
 const MAX_VALUE = 1_000
@@ -78,6 +81,7 @@ function fieldsOf(schema: Unread, reading: Reading, depth: number): Form | undef
   const fields = names.map((name) => ({
     name,
     label: labelOf(properties[name], name),
+    ...descriptionOf(properties[name]),
     isRequired: needed.has(name),
     form: read(properties[name], reading, depth + 1),
   }))
@@ -87,6 +91,13 @@ function fieldsOf(schema: Unread, reading: Reading, depth: number): Form | undef
 function labelOf(schema: unknown, name: string): string {
   const { title } = isRecord(schema) ? schema : {}
   return (typeof title === 'string' && title !== '' ? title : name).slice(0, MAX_LABEL)
+}
+
+function descriptionOf(schema: unknown): { readonly description?: string } {
+  const { description } = isRecord(schema) ? schema : {}
+  return typeof description === 'string' && description !== ''
+    ? { description: description.slice(0, MAX_DESCRIPTION) }
+    : {}
 }
 
 /** The schema that a reference within the document names, after at most ten of them. */

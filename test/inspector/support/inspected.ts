@@ -4,10 +4,12 @@
  * @module
  */
 import { TaskManager } from 'a2a-tasks'
+import { A2AClient } from 'a2a-tasks/client'
 import type { DurableTaskManager } from 'a2a-tasks/durable'
 import { createInspector, type InspectorOptions } from 'a2a-tasks/inspector'
-import { createRequestHandler, type RequestHandler } from 'a2a-tasks/server'
+import { createRequestHandler, type Execute, type RequestHandler } from 'a2a-tasks/server'
 import { openTasks } from 'a2a-tasks/stores/sqlite'
+import type { ManualClock } from 'a2a-tasks/testing'
 import Database from 'libsql'
 import { onTestFinished } from 'vitest'
 
@@ -126,4 +128,29 @@ export async function* entriesOf(response: Response): AsyncGenerator<Readonly<Re
       if (block.startsWith('data: ')) yield JSON.parse(block.slice(6)) as Record<string, unknown>
     }
   }
+}
+
+/** An agent, and the task of a message to it once it has ended or waits. */
+export async function taskOf(
+  execute: Execute,
+  clock?: ManualClock,
+): Promise<{ handler: RequestHandler; tasks: TaskManager; id: string }> {
+  const handler = createRequestHandler({
+    card: {
+      name: 'Desk',
+      url: 'http://agent.test',
+      skills: [{ id: 'book', name: 'Book', description: 'Books', tags: ['x'] }],
+    },
+    anonymous: 'shared',
+    onError: () => undefined,
+    ...(clock !== undefined && { clock, tasks: new TaskManager({ clock }) }),
+    execute,
+  })
+  onTestFinished(() => handler.close({ graceMs: 0 }))
+  const client = new A2AClient({
+    card: handler.card,
+    fetch: (url, init) => handler.fetch(new Request(url, init)),
+  })
+  const sent = await client.send('go')
+  return { handler, tasks: handler.tasks, id: sent.type === 'task' ? sent.task.id : '' }
 }

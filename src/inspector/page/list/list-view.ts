@@ -12,6 +12,7 @@ import { api, type Session } from '../api.js'
 import { ago, dateTime, ownerName, shortId, stateName } from '../format.js'
 import { NO_FILTER, selectionOf, useList, type Filter, type ListState } from './list-state.js'
 import type { Live } from '../live.js'
+import { useNow } from '../now.js'
 import { Line } from '../markdown/text.js'
 import { taskHref } from '../route.js'
 import { stateClass, StateDot } from '../state.js'
@@ -322,15 +323,4 @@ function moveFocus(event: KeyboardEvent): void {
   if (link === null || link === undefined) return
   event.preventDefault()
   link.focus()
-}
-
-const NOW_MS = 5_000
-
-export function useNow(): number {
-  const [now, setNow] = useState(Date.now())
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), NOW_MS)
-    return () => clearInterval(timer)
-  }, [])
-  return now
 }
