@@ -215,8 +215,9 @@ export class RunManager<P extends Principal> {
       if (isShared(this.#settings.tasks)) await this.#store(active)
       this.#autoStart.add(run)
       if (needsTask) run.start()
+      const { budget } = run
       // An earlier attempt may have spent more than the task may.
-      await run.budget?.pass()
+      if (budget !== undefined) await budget.pass()
       await finish(active, await this.#settings.execute(run), queues, this.#settings)
     } catch (error) {
       // The turn continues without this code.
