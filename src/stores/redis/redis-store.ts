@@ -95,6 +95,8 @@ export interface RedisStore extends TaskStore {
  * Each method is one script, and so one atomic step, except on many tasks:
  *
  * - Reads and appends cost O(what is read or appended).
+ * - Commits of different tasks that wait at the same time share a script, up to 64 of them or 1 Mi UTF-16 units. If Redis fails in
+ *   the middle of it, those before are stored, and the store sends each again.
  * - A list or a count first indexes the live tasks that changed since the last one, and then costs O(what is found). With
  *   several conditions it examines the tasks that meet the narrowest one. After 500 tasks to index, 5,000 to examine, or
  *   4 MiB found, it continues in another step. It may miss tasks that change between steps.

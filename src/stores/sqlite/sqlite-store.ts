@@ -47,7 +47,9 @@ export interface SqliteStore extends TaskStore {
  * Opens a store in a SQLite database that you have opened and that you close. Call `migrate()` before its other methods. For
  * a file, `openTasks` does all of this.
  *
- * - Each method is one transaction, completed before the method returns. Reads and appends cost O(what is read or appended).
+ * - Each method is one transaction. Commits of different tasks that are requested in the same turn of the event loop share one, up
+ *   to 256 of them or 1 Mi UTF-16 units of JSON; all other methods complete theirs before they return. Reads and appends cost O(what
+ *   is read or appended).
  * - Other processes may open the same file. If several processes write to it, use WAL mode (`PRAGMA journal_mode = WAL`).
  * - While another process writes, a write blocks this process for up to the connection's `busy_timeout`, which the store sets
  *   to 5 s if it is 0. With `PRAGMA busy_timeout = 100` a server serves other requests in between, because the manager

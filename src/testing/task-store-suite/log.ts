@@ -288,7 +288,9 @@ const neighbourTests: StoreTests = {
     }
   },
 
-  'a commit that is sent twice among others takes effect once, and one that is late conflicts': async ({ store }) => {
+  'a commit that is sent twice among others takes effect once, and one that is late conflicts': async ({
+    store,
+  }) => {
     const [one, two] = [await put(store, 'a'), await put(store, 'b')]
     const [first, other] = [change(one.task), change(two.task)]
     const second = change(first.task)

@@ -2,7 +2,7 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { postgresStore, type PgliteDatabase } from 'a2a-tasks/stores/postgres'
-import { put } from '../../../src/testing/task-store-suite/samples.js'
+import { change, creation, put, type ChangeTraits } from '../../../src/testing/task-store-suite/samples.js'
 import { keyOf, type TaskKey } from '../../../src/core/task.js'
 import { PARKED } from '../../../src/durable/leases/lease-note.js'
 import { migration, STEPS } from '../../../src/stores/postgres/schema.js'
@@ -142,6 +142,8 @@ describe('among thousands of tasks', () => {
   const { client, plans } = explaining()
   const store = postgresStore(client, { schema: 'many' })
   const key = { key: KEY, kind: 'push', id: 'a' }
+  const commitSeveral = (traits: ChangeTraits): Promise<unknown> =>
+    Promise.all(['task 7', 'task 8'].map((id) => store.commit(change(creation(id).task, traits))))
 
   beforeAll(async () => {
     await postgresStore(database, { schema: 'many' }).migrate()
@@ -169,6 +171,9 @@ describe('among thousands of tasks', () => {
     ['ended()', 'tasks_by_state', () => store.ended({ state: 'failed', updatedBefore: LATER, limit: 10 })],
     ['ended() beyond', 'tasks_by_state', () => store.ended({ state: 'failed', beyond: 10, limit: 10 })],
     ['delete()', 'tasks_id_key', () => store.delete([KEY])],
+    ['commit() of several', 'tasks_id_key', () => commitSeveral({})],
+    ['commit() of several, found', 'tasks_pkey', () => commitSeveral({})],
+    ['commit() of several with checkpoints', 'contents_pkey', () => commitSeveral({ checkpoint: true })],
     ['acquire()', 'Index Scan', () => store.acquire(KEY, { id: 'l', ttlMs: 1 })],
     ['renew()', 'tasks_id_key', () => store.renew([{ key: KEY, id: 'l' }], 1)],
     ['release()', 'tasks_id_key', () => store.release(KEY, 'l')],
