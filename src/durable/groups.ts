@@ -89,14 +89,14 @@ export class Groups<M extends Member, R> {
   #take(share: number): readonly Waiting<M, R>[] {
     const { members, size } = this.#limits
     const group: Waiting<M, R>[] = []
-    const left: Waiting<M, R>[] = []
+    let left: Waiting<M, R>[] = []
     const passed = new Set<string>()
     let total = 0
     for (const [index, waiting] of this.#waiting.entries()) {
       const { member } = waiting
       const isFull = group.length >= Math.min(share, members) || (total + member.size > size && total > 0)
       if (isFull) {
-        left.push(...this.#waiting.slice(index))
+        left = [...left, ...this.#waiting.slice(index)]
         break
       }
       const underWay = this.#underWay.get(member.taskId) ?? member.commitId
