@@ -68,6 +68,39 @@ describe('a store in a schema of the application', () => {
   })
 })
 
+describe('commits that are requested together', () => {
+  it('are one statement, and one that the database refuses fails alone', async () => {
+    const texts: string[] = []
+    const counting: PgliteDatabase = {
+      waitReady: database.waitReady,
+      listen: () => Promise.reject(new Error('It does not listen')),
+      transaction: () => Promise.reject(new Error('It has no transactions')),
+      query: (text, parameters, options) => {
+        texts.push(text)
+        return database.query(text, parameters, options)
+      },
+    }
+    const store = postgresStore(counting, { schema: 'together', listen: false })
+    await store.migrate()
+    const made = await Promise.all(['a', 'b', 'c', 'd'].map((id) => put(store, id)))
+    texts.length = 0
+    const first = made.map(({ task }) => change(task))
+    expect(await Promise.all(first.map((commit) => store.commit(commit)))).toEqual(
+      made.map(() => 'committed'),
+    )
+    // A half goes by each of two calls.
+    expect(texts).toHaveLength(2)
+    await database.exec(`ALTER TABLE together.events ADD CHECK (json NOT LIKE '%wrong%')`)
+    const next = first.map(({ task }) => change(task, { outputs: [task.id === 'b' ? 'wrong' : 'right'] }))
+    const results = await Promise.allSettled(next.map((commit) => store.commit(commit)))
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled'])
+    const heads = await store.heads(['a', 'b', 'c', 'd'])
+    expect(Object.fromEntries(heads.map(({ id, generation }) => [id, generation]))).toEqual({
+      ...{ a: 3, b: 2, c: 3, d: 3 },
+    })
+  })
+})
+
 describe('documents', () => {
   it('may have kinds and ids of any length, which stay different', async () => {
     const store = postgresStore(database, { schema: 'kinds' })
@@ -143,7 +176,9 @@ describe('among thousands of tasks', () => {
   const store = postgresStore(client, { schema: 'many' })
   const key = { key: KEY, kind: 'push', id: 'a' }
   const commitSeveral = (traits: ChangeTraits): Promise<unknown> =>
-    Promise.all(['task 7', 'task 8'].map((id) => store.commit(change(creation(id).task, traits))))
+    Promise.all(
+      ['task 6', 'task 7', 'task 8', 'task 9'].map((id) => store.commit(change(creation(id).task, traits))),
+    )
 
   beforeAll(async () => {
     await postgresStore(database, { schema: 'many' }).migrate()
