@@ -78,6 +78,11 @@ export function isDisconnected(thrown: unknown): boolean {
   return ENDED.test(code) || CLOSED.test(code)
 }
 
+/** Whether the database has refused a statement, and still answers. */
+export function isAnswer(thrown: unknown): boolean {
+  return A2AError.is(thrown) || (/^[0-9A-Z]{5}$/.test(codeOf(thrown)) && !isDisconnected(thrown))
+}
+
 function codeOf(thrown: unknown): string {
   return thrown instanceof Error && 'code' in thrown ? String(thrown.code) : ''
 }

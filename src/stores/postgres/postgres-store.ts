@@ -24,13 +24,15 @@ import type {
   TransactionResult,
 } from '../../durable/task-store.js'
 import type { DocumentCursor, TaskDocument } from '../../core/managers.js'
+import { Groups, type GroupLimits } from '../../durable/groups.js'
 import type { CallQueue, StoreOperation } from '../../durable/call-queue.js'
 import type { Parameter, PostgresClient } from './clients.js'
-import { commitStatement, keyOf, whyNotCommitted } from './commits.js'
+import { commitStatement, groupStatement, keyOf, whyNotCommitted, written } from './commits.js'
+import type { WrittenCommit } from './commits.js'
 import { connectionOf } from './connection.js'
 import type { Connection, Row } from './statements.js'
 import { documentStatements, type DocumentStatements } from './document-statements.js'
-import { toStoreError, isStale } from './errors.js'
+import { toStoreError, isAnswer, isStale } from './errors.js'
 import { feedSetUp, PostgresFeed } from './feed.js'
 import { hintsOf } from './hints.js'
 import { leaseStatements, type LeaseStatements } from './lease-statements.js'
@@ -67,6 +69,8 @@ export interface PostgresStore extends TaskStore {
  *   store cannot hold back what your application sends over the same client.
  * - Each method is one statement. A refused change takes a second one to find the reason. `transact` occupies a connection while
  *   its work is done.
+ * - Commits of different tasks that wait at the same time share a statement, up to 128 of them or 1 Mi UTF-16 units of JSON. A
+ *   commit to a task whose row is locked, or that the database refuses, is sent again alone.
  * - The store expects the default isolation level, READ COMMITTED. Under a stricter one, concurrent changes fail more often.
  *
  * Methods reject with `STORE_FAILED` when an operator has to act: the tables are missing, a privilege is missing, or a
@@ -86,6 +90,7 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
 
 const MAX_TRIES = 100
 const COMMITTED: Row = ['committed']
+const GROUPS: GroupLimits = { members: 128, size: 1_048_576, groups: 2 }
 
 type Statements = TaskStatements & LeaseStatements & DocumentStatements
 
@@ -99,6 +104,7 @@ class Store implements PostgresStore {
   readonly #sql: Statements
   readonly #now: (() => number) | undefined
   readonly #feedSize: number | undefined
+  readonly #groups: Groups<WrittenCommit, CommitResult>
 
   constructor(client: PostgresClient, options: PostgresStoreOptions) {
     const { schema, now, prepare, listen = client, feedSize } = validated(options)
@@ -112,6 +118,7 @@ class Store implements PostgresStore {
     }
     this.#now = now
     this.#feedSize = feedSize
+    this.#groups = new Groups(GROUPS, { send: (commits) => this.#commitAll(commits), mayBeOfOne: isAnswer })
     if (feedSize !== undefined && feedSize > 0) {
       this.feed = new PostgresFeed(this.#schema, feedSize, (...given) => this.#rows('feed', ...given))
     }
@@ -151,16 +158,8 @@ class Store implements PostgresStore {
     return (await this.#change('create', attempt, whyNotCreated, whyNot))?.[0] === 'true'
   }
 
-  async commit({ events, ...commit }: Commit): Promise<CommitResult> {
-    const { text, parameters } = commitStatement(this.#sql, commit, events)
-    const why = whyNotCommitted(this.#sql, commit)
-    const attempt = async (): Promise<Row | undefined> => {
-      const changed = await this.#call('commit', () => this.#connection.count(text, parameters))
-      return changed > 0 ? COMMITTED : undefined
-    }
-    const [result] = (await this.#change('commit', attempt, why.text, why.parameters)) ?? []
-    // The statements return only results of this type.
-    return (result ?? 'missing') as CommitResult
+  async commit(commit: Commit): Promise<CommitResult> {
+    return await this.#groups.commit(written(commit))
   }
 
   transact(transaction: Transaction): Promise<TransactionResult> {
@@ -290,6 +289,27 @@ class Store implements PostgresStore {
         ])
       : await this.#rows('allDocuments', this.#sql.allDocuments, parameters)
     return rows.map((row) => toDocument(kind, row))
+  }
+
+  /** Answers those of several that it has carried out. */
+  async #commitAll(commits: readonly WrittenCommit[]): Promise<readonly (CommitResult | undefined)[]> {
+    const [commit] = commits
+    if (commit !== undefined && commits.length === 1) return [await this.#commitOne(commit)]
+    const { text, parameters } = groupStatement(this.#sql, commits)
+    const numbers = new Set((await this.#rows('commit', text, parameters)).map(([number]) => Number(number)))
+    return commits.map((_, index) => (numbers.has(index + 1) ? 'committed' : undefined))
+  }
+
+  async #commitOne(commit: WrittenCommit): Promise<CommitResult> {
+    const { text, parameters } = commitStatement(this.#sql, commit)
+    const why = whyNotCommitted(this.#sql, commit.change)
+    const attempt = async (): Promise<Row | undefined> => {
+      const changed = await this.#call('commit', () => this.#connection.count(text, parameters))
+      return changed > 0 ? COMMITTED : undefined
+    }
+    const [result] = (await this.#change('commit', attempt, why.text, why.parameters)) ?? []
+    // The statements return only results of this type.
+    return (result ?? 'missing') as CommitResult
   }
 
   /** The time by the store's own clock, or `null` for the clock of the database. */

@@ -23,6 +23,8 @@ export function taskStatements(s: string) {
       )`,
     commit: { one: commit(s, ONE, false), many: commit(s, MANY, false) },
     commitWhole: { one: commit(s, ONE, true), many: commit(s, MANY, true) },
+    commitGroup: commitGroup(s, false),
+    commitGroupWhole: commitGroup(s, true),
     whyNotCommitted: `SELECT CASE
         WHEN e.commit_id = $4 THEN 'committed'
         WHEN t.generation <> $3 THEN 'conflict'
@@ -87,15 +89,57 @@ function commit(s: string, events: string, isWhole: boolean): string {
       UPDATE ${s}.contents SET generation = $4, checkpoint = $12 FROM moved WHERE contents.task = moved.task
     )`
   return `WITH moved AS (
-      UPDATE ${s}.tasks SET generation = $4, state = $5, ended = $6, updated_at = $7, updated_second = left($7, 19),
-        lease_id = CASE WHEN $6 THEN NULL ELSE lease_id END,
-        lease_until = CASE WHEN $6 THEN NULL WHEN lease_id = $11::text THEN 0 ELSE lease_until END,
-        parked_until = CASE WHEN $6 THEN NULL
-          WHEN lease_id = $11::text AND parked_until IS NOT NULL THEN 0 ELSE parked_until END
+      UPDATE ${s}.tasks t SET generation = $4, state = $5, ended = $6, updated_at = $7, updated_second = left($7, 19),
+        ${leaseAfter('$6', '$11::text')}
       WHERE id = $1 AND created_at = $2 AND generation = $3 AND ($8::text IS NULL OR lease_id = $8)
       RETURNING task
     )${isWhole ? kept : ''}
     INSERT INTO ${s}.events (task, generation, commit_id, json) ${events}`
+}
+
+/**
+ * Carries out commits of different tasks, and returns the numbers of those that it has carried out. It leaves out a task whose row
+ * another transaction has locked: a group waits for nobody, and so takes part in no deadlock.
+ *
+ * $1 the number of commits; by number: $2 id, … $11 the lease that expires, as above, and $12 the first event. Of all commits: $13
+ * to $15 number, generation and JSON of each further event, $16 and $17 number and JSON of each checkpoint.
+ */
+function commitGroup(s: string, isWhole: boolean): string {
+  const kept = `, kept AS (
+      UPDATE ${s}.contents c SET generation = m.generation, checkpoint = w.json
+      FROM moved m JOIN unnest($16::text::int[], $17::text::text[]) AS w (n, json) ON w.n = m.n WHERE c.task = m.task
+    )`
+  // With the limit, PostgreSQL expects few rows and finds each task by its index, also where the table was empty when it made the
+  // plan.
+  return `WITH given AS (
+      SELECT * FROM unnest($2::text::text[], $3::text::text[], $4::text::int[], $5::text::int[], $6::text::text[],
+        $7::text::boolean[], $8::text::text[], $9::text::text[], $10::text::text[], $11::text::text[], $12::text::text[])
+        WITH ORDINALITY AS g (id, created_at, expected, generation, state, ended, updated_at, lease, commit_id, expires, json, n)
+      LIMIT $1::int
+    ), free AS (
+      SELECT t.task, g.* FROM given g JOIN ${s}.tasks t ON t.id = g.id AND t.created_at = g.created_at
+        AND t.generation = g.expected AND (g.lease IS NULL OR t.lease_id = g.lease)
+      FOR NO KEY UPDATE OF t SKIP LOCKED
+    ), moved AS (
+      UPDATE ${s}.tasks t SET generation = f.generation, state = f.state, ended = f.ended, updated_at = f.updated_at,
+        updated_second = left(f.updated_at, 19), ${leaseAfter('f.ended', 'f.expires')}
+      FROM free f WHERE t.task = f.task
+      RETURNING f.n, t.task, f.expected, f.generation, f.commit_id, f.json
+    )${isWhole ? kept : ''}, logged AS (
+      INSERT INTO ${s}.events (task, generation, commit_id, json)
+      SELECT task, expected + 1, commit_id, json FROM moved
+      UNION ALL SELECT m.task, e.generation, NULL, e.json
+      FROM moved m JOIN unnest($13::text::int[], $14::text::int[], $15::text::text[]) AS e (n, generation, json) ON e.n = m.n
+    )
+    SELECT n::text FROM moved`
+}
+
+/** What a commit changes of the lease of a task. */
+function leaseAfter(ended: string, expires: string): string {
+  return `lease_id = CASE WHEN ${ended} THEN NULL ELSE t.lease_id END,
+        lease_until = CASE WHEN ${ended} THEN NULL WHEN t.lease_id = ${expires} THEN 0 ELSE t.lease_until END,
+        parked_until = CASE WHEN ${ended} THEN NULL
+          WHEN t.lease_id = ${expires} AND t.parked_until IS NOT NULL THEN 0 ELSE t.parked_until END`
 }
 
 /** The time in ms: the parameter, or the time of the database where the parameter is null. */

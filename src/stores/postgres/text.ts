@@ -82,8 +82,8 @@ function unpack(packed: string): string {
 }
 
 /** Writes an array literal, because drivers convert arrays differently but pass text unchanged. */
-export function toArray(texts: readonly string[]): string {
-  return `{${texts.map((text) => `"${text.replace(/["\\]/g, '\\$&')}"`).join(',')}}`
+export function toArray(texts: readonly (string | null)[]): string {
+  return `{${texts.map((text) => (text === null ? 'NULL' : `"${text.replace(/["\\]/g, '\\$&')}"`)).join(',')}}`
 }
 
 /**

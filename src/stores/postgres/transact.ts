@@ -4,7 +4,7 @@
  * @module
  */
 import type { CommitResult, Transaction, TransactionResult } from '../../durable/task-store.js'
-import { commitStatement, whyNotCommitted } from './commits.js'
+import { commitStatement, whyNotCommitted, written } from './commits.js'
 import type { Connection, Statements } from './statements.js'
 import { isAborted, isDisconnected, isRefused, isStale } from './errors.js'
 import type { TaskStatements } from './task-statements.js'
@@ -56,7 +56,7 @@ async function attempt(
         throw error
       })
       seen.hasWorked = true
-      const { text, parameters } = commitStatement(sql, commit, events)
+      const { text, parameters } = commitStatement(sql, written({ ...commit, events }))
       if ((await statements.count(text, parameters)) === 0) throw ROLLBACK
     })
     return 'committed'

@@ -117,3 +117,8 @@ export class Scripts {
 export function beginsWith(error: unknown, code: string): error is Error {
   return error instanceof Error && error.message.startsWith(code)
 }
+
+/** Returns whether Redis replied with an error, which begins with its code, rather than that there was no reply. */
+export function isReply(error: unknown): boolean {
+  return error instanceof Error && /^[A-Z][A-Z0-9_]* /.test(error.message)
+}

@@ -8,10 +8,10 @@ import { INDEXING } from './indexing.js'
 import { script } from './scripts.js'
 
 const LOGGING = `${FEEDING}
--- Appends the events in ARGV[first], …: pairs of generation and event.
-local function append(id, created, commit, first)
+-- Appends the events in ARGV[first], … ARGV[last]: pairs of generation and event.
+local function append(id, created, commit, first, last)
   local log, fed = key('log', id), has_feed()
-  for i = first, #ARGV, 2 do
+  for i = first, last, 2 do
     if fed then feed_event(id, created, ARGV[i]) end
     if i == first then redis.call('XADD', log, ARGV[i] .. '-0', 'commit', commit, 'event', ARGV[i + 1])
     else redis.call('XADD', log, ARGV[i] .. '-0', 'event', ARGV[i + 1]) end
@@ -44,7 +44,7 @@ ${INDEXING}${LOGGING}
 local id, commit, lease, texts = ARGV[1], ARGV[2], ARGV[5], tonumber(ARGV[8])
 local creation = redis.call('HGET', key('task', id), 'creation')
 if creation then return creation == commit and 1 or 0 end
-append(id, ARGV[10], commit, 9 + texts)
+append(id, ARGV[10], commit, 9 + texts, #ARGV)
 redis.call('SET', key('whole', id), ARGV[3])
 redis.call('HSET', key('task', id), 'creation', commit, unpack(ARGV, 9, 8 + texts))
 local task = read(id)
@@ -55,36 +55,47 @@ return 1
 `)
 
 /**
- * id, createdAt, expected, commit, lease, state, ended, updatedAt, generation, checkpoint, the lease that expires, events
- * → a CommitResult
+ * … number of texts, id, createdAt, expected, commit, lease, state, ended, updatedAt, generation, checkpoint, the lease that
+ * expires, events → … a CommitResult
  */
 export const COMMIT = script(`
 ${INDEXING}${LOGGING}
-local id, commit, lease = ARGV[1], ARGV[4], ARGV[5]
-local state, ended, updated, generation, whole = unpack(ARGV, 6, 10)
-local task = read(id, ARGV[2])
-if not task then return 'missing' end
-if task.generation ~= ARGV[3] then return was_commit(id, ARGV[12], commit) and 'committed' or 'conflict' end
-if lease ~= '' and task.lease ~= lease then return 'lease-lost' end
-append(id, task.created, commit, 12)
-local before = { created = task.created, state = task.state, ended = task.ended, updated = task.updated }
-local lagged = lags(task)
-task.state, task.ended, task.updated = state, ended, updated
-redis.call('HSET', key('task', id), 'generation', generation, 'state', state, 'ended', ended, 'updated', updated)
-if whole ~= '' then
-  redis.call('SET', key('whole', id), whole)
-  redis.call('HSET', key('task', id), 'whole', generation)
+-- The texts in ARGV[first], … ARGV[last].
+local function change(first, last)
+  local id, created, expected, commit, lease, state, ended, updated, generation, whole, expires =
+    unpack(ARGV, first, first + 10)
+  local task = read(id, created)
+  if not task then return 'missing' end
+  if task.generation ~= expected then return was_commit(id, ARGV[first + 11], commit) and 'committed' or 'conflict' end
+  if lease ~= '' and task.lease ~= lease then return 'lease-lost' end
+  append(id, task.created, commit, first + 11, last)
+  local before = { created = task.created, state = task.state, ended = task.ended, updated = task.updated }
+  local lagged = lags(task)
+  task.state, task.ended, task.updated = state, ended, updated
+  redis.call('HSET', key('task', id), 'generation', generation, 'state', state, 'ended', ended, 'updated', updated)
+  if whole ~= '' then
+    redis.call('SET', key('whole', id), whole)
+    redis.call('HSET', key('task', id), 'whole', generation)
+  end
+  if ended == '1' or before.ended == '1' then
+    file(id, before, task)
+    put(id, task)
+    if lagged then redis.call('SREM', root .. ':lagging', id) end
+  elseif not lagged and lags(task) then
+    redis.call('SADD', root .. ':lagging', id)
+  end
+  if ended == '1' then drop_lease(id)
+  elseif task.lease == expires then redis.call('ZADD', root .. ':leases', 0, id) end
+  return 'committed'
 end
-if ended == '1' or before.ended == '1' then
-  file(id, before, task)
-  put(id, task)
-  if lagged then redis.call('SREM', root .. ':lagging', id) end
-elseif not lagged and lags(task) then
-  redis.call('SADD', root .. ':lagging', id)
+
+local answers, first = {}, 1
+while first <= #ARGV do
+  local last = first + ARGV[first]
+  answers[#answers + 1] = change(first + 1, last)
+  first = last + 1
 end
-if ended == '1' then drop_lease(id)
-elseif task.lease == ARGV[11] then redis.call('ZADD', root .. ':leases', 0, id) end
-return 'committed'
+return answers
 `)
 
 /** id → nothing, or checkpoint, … events */

@@ -23,7 +23,8 @@ import type {
   TransactionResult,
 } from '../../durable/task-store.js'
 import type { DocumentCursor, TaskDocument } from '../../core/managers.js'
-import { Connection, type Row, type SqliteDatabase } from './database.js'
+import { Groups, sizeOf, type GroupLimits, type Member } from '../../durable/groups.js'
+import { Connection, isLocked, type Row, type SqliteDatabase } from './database.js'
 import { toStoreError } from './failures.js'
 import { setUpFeed, SqliteFeed } from './feed.js'
 import { validated, type SqliteStoreOptions } from './options.js'
@@ -46,7 +47,9 @@ export interface SqliteStore extends TaskStore {
  * Opens a store in a SQLite database that you have opened and that you close. Call `migrate()` before its other methods. For
  * a file, `openTasks` does all of this.
  *
- * - Each method is one transaction, completed before the method returns. Reads and appends cost O(what is read or appended).
+ * - Each method is one transaction. Commits of different tasks that are requested in the same turn of the event loop share one, up
+ *   to 256 of them or 1 Mi UTF-16 units of JSON; all other methods complete theirs before they return. Reads and appends cost O(what
+ *   is read or appended).
  * - Other processes may open the same file. If several processes write to it, use WAL mode (`PRAGMA journal_mode = WAL`).
  * - While another process writes, a write blocks this process for up to the connection's `busy_timeout`, which the store sets
  *   to 5 s if it is 0. With `PRAGMA busy_timeout = 100` a server serves other requests in between, because the manager
@@ -66,12 +69,25 @@ export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOption
 
 const ALL = -1
 
+/** One transaction blocks the process for some milliseconds. */
+const LIMITS: GroupLimits = { members: 256, size: 1_048_576, groups: 1 }
+
+type Change = Omit<Commit, 'events' | 'checkpoint'>
+
+/** A commit, with the texts of its events and of its checkpoint. */
+interface WrittenCommit extends Member {
+  readonly change: Change
+  readonly texts: readonly string[]
+  readonly whole: string | undefined
+}
+
 class Store implements SqliteStore {
   readonly #connection: Connection
   readonly #prefix: string
   readonly #queries: Queries
   readonly #now: () => number
   readonly #feedSize: number | undefined
+  readonly #groups: Groups<WrittenCommit, CommitResult>
   readonly feed: SqliteFeed | undefined
   #isMigrated = false
 
@@ -81,6 +97,11 @@ class Store implements SqliteStore {
     this.#queries = queriesFor(prefix)
     this.#now = now
     this.#feedSize = feedSize
+    const send = (members: readonly WrittenCommit[]): Promise<readonly CommitResult[]> =>
+      this.#write('commit', () =>
+        members.map(({ change, texts, whole }) => this.#commit(change, () => texts, whole)),
+      )
+    this.#groups = new Groups(LIMITS, { send, mayBeOfOne: (error) => !isLocked(error) })
     if (feedSize === undefined || feedSize === 0) return
     this.feed = new SqliteFeed(prefix, feedSize, {
       read: (work) => this.#read('feed', work),
@@ -108,21 +129,26 @@ class Store implements SqliteStore {
         ...[toColumn(task.contextId), task.owner === undefined ? null : toColumn(task.owner), commitId],
       )
       const key = numberOf(connection.rows(queries.taskById, toColumn(head.id))[0], 'key')
-      this.#append(key, head.generation - events.length + 1, events, commitId)
+      this.#append(key, head.generation - events.length + 1, events.map(toJson), commitId)
       connection.run(queries.putCheckpoint, key, head.generation, toJson(task))
       if (lease !== undefined && !head.hasEnded) this.#putLease(key, lease)
       return true
     })
   }
 
-  commit(commit: Commit): Promise<CommitResult> {
-    return this.#write('commit', () => this.#commit(commit, () => commit.events))
+  async commit({ events, checkpoint, ...change }: Commit): Promise<CommitResult> {
+    const texts = events.map(toJson)
+    const whole = checkpoint && toJson(checkpoint)
+    return await this.#groups.commit({
+      ...{ taskId: change.key.id, commitId: change.commitId, size: sizeOf(texts) + (whole?.length ?? 0) },
+      ...{ change, texts, whole },
+    })
   }
 
-  async transact({ work, ...commit }: Transaction): Promise<TransactionResult> {
+  async transact({ work, ...change }: Transaction): Promise<TransactionResult> {
     const syncWork = new SyncWork(this.#connection, work)
     try {
-      return await this.#write('transact', () => this.#commit(commit, () => syncWork.run()))
+      return await this.#write('transact', () => this.#commit(change, () => syncWork.run().map(toJson)))
     } catch (error) {
       return syncWork.refused(error)
     }
@@ -309,11 +335,11 @@ class Store implements SqliteStore {
     })
   }
 
-  /** @param eventsOf - Called only if the change can be made. */
-  #commit(commit: Omit<Commit, 'events'>, eventsOf: () => readonly StoredEvent[]): CommitResult {
-    const { expectedGeneration, head, checkpoint, commitId, leaseId, expires } = commit
+  /** @param textsOf - Makes the texts of the events. Called only if the change can be made. */
+  #commit(change: Change, textsOf: () => readonly string[], whole?: string): CommitResult {
+    const { expectedGeneration, head, commitId, leaseId, expires } = change
     const [connection, queries] = [this.#connection, this.#queries]
-    const task = this.#task(commit.key)
+    const task = this.#task(change.key)
     if (task === undefined) return 'missing'
     const key = numberOf(task, 'key')
     const first = expectedGeneration + 1
@@ -322,11 +348,9 @@ class Store implements SqliteStore {
       return isCommit ? 'committed' : 'conflict'
     }
     if (leaseId !== undefined && this.#lease(key)?.id !== leaseId) return 'lease-lost'
-    this.#append(key, first, eventsOf(), commitId)
+    this.#append(key, first, textsOf(), commitId)
     this.#moveTo(head, task)
-    if (checkpoint !== undefined) {
-      connection.run(queries.putCheckpoint, key, head.generation, toJson(checkpoint))
-    }
+    if (whole !== undefined) connection.run(queries.putCheckpoint, key, head.generation, whole)
     if (head.hasEnded) connection.run(queries.deleteLease, key)
     else if (expires !== undefined) connection.run(queries.expireLease, key, toColumn(expires))
     return 'committed'
@@ -357,10 +381,10 @@ class Store implements SqliteStore {
     return rows.map(({ json }) => fromJson(json) as unknown as StoredEvent)
   }
 
-  #append(key: number, first: number, events: readonly StoredEvent[], commitId: string): void {
-    for (const [index, event] of events.entries()) {
+  #append(key: number, first: number, texts: readonly string[], commitId: string): void {
+    for (const [index, text] of texts.entries()) {
       const id = index === 0 ? commitId : null
-      this.#connection.run(this.#queries.insertEvent, key, first + index, toJson(event), id)
+      this.#connection.run(this.#queries.insertEvent, key, first + index, text, id)
     }
   }
 

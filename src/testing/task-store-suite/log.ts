@@ -222,8 +222,95 @@ const contentionTests: StoreTests = {
   },
 }
 
+/** Commits that arrive together may share one call of the database. */
+const neighbourTests: StoreTests = {
+  'each of many commits at once, of different tasks, has its own answer': async ({ store, another }) => {
+    const other = await another()
+    const lease = { id: 'l', ttlMs: 1_000 }
+    const made = await Promise.all(
+      range(1, 60).map((n) => put(store, `task ${n}`, n % 6 === 3 ? { lease } : {})),
+    )
+    await other.delete(made.filter((_, index) => index % 6 === 4).map(({ task }) => keyOf(task)))
+    const commits = made.map(({ task }, index) => {
+      const kinds = [
+        change(task, { outputs: ['x', 'y', 'z'] }),
+        change(task, { checkpoint: true, state: 'completed' }),
+        change(task, { leaseId: 'l', expires: 'l' }),
+        change({ ...task, generation: 7 }, { state: 'failed' }),
+        change(task),
+        change(task, { leaseId: 'another' }),
+      ]
+      return kinds[index % 6] ?? change(task)
+    })
+    const results = await Promise.all(commits.map((commit) => store.commit(commit)))
+    const expected = ['committed', 'committed', 'committed', 'conflict', 'missing', 'lease-lost']
+    equal(
+      'answers to commit()',
+      results,
+      commits.map((_, index) => expected[index % 6]),
+    )
+    for (const [index, commit] of commits.entries()) {
+      const created = made[index]
+      const isWritten = expected[index % 6] === 'committed'
+      const found = created && storedOf(created, ...(isWritten ? [commit] : []))
+      const whole = commit.checkpoint && { checkpoint: commit.checkpoint, events: [] }
+      const stored = expected[index % 6] === 'missing' ? undefined : (isWritten && whole) || found
+      identical(`get() of task ${index + 1}`, await other.get(commit.key.id), stored)
+      const log = [...(created?.events ?? []), ...(isWritten ? commit.events : [])]
+      const events = expected[index % 6] === 'missing' ? [] : log
+      identical(`events() of task ${index + 1}`, await other.events(commit.key, 0, 10), events)
+    }
+    equal('count() of the ended', await other.count({ state: 'completed' }), 10)
+    equal(
+      'orphans()',
+      (await other.orphans(100)).map(({ leaseId }) => leaseId),
+      Array(10).fill('l'),
+    )
+  },
+
+  'a commit that cannot be written fails alone, and its neighbours are stored': async ({ store }) => {
+    const made = await Promise.all(range(1, 9).map((n) => put(store, `task ${n}`)))
+    const commits = made.map(({ task }, index) => {
+      const commit = change(task)
+      const [event] = commit.events
+      const broken = { ...event, output: UNWRITABLE } as (typeof commit.events)[number]
+      return index % 3 === 1 ? { ...commit, events: [broken] } : commit
+    })
+    const results = await Promise.allSettled(commits.map((commit) => store.commit(commit)))
+    equal(
+      'how commit() ended',
+      results.map((result) => (result.status === 'fulfilled' ? result.value : 'rejected')),
+      commits.map((_, index) => (index % 3 === 1 ? 'rejected' : 'committed')),
+    )
+    for (const [index, created] of made.entries()) {
+      const written = index % 3 === 1 ? [] : commits.slice(index, index + 1)
+      identical(`get() of task ${index + 1}`, await store.get(created.task.id), storedOf(created, ...written))
+    }
+  },
+
+  'a commit that is sent twice among others takes effect once, and one that is late conflicts': async ({
+    store,
+  }) => {
+    const [one, two] = [await put(store, 'a'), await put(store, 'b')]
+    const [first, other] = [change(one.task), change(two.task)]
+    const second = change(first.task)
+    const late = change(one.task, { outputs: ['late'] })
+    const answers = await Promise.all([first, other, first].map((commit) => store.commit(commit)))
+    equal('answers', answers, ['committed', 'committed', 'committed'])
+    const again = await Promise.all([late, second, first, second].map((commit) => store.commit(commit)))
+    equal('answers to the next', again, ['conflict', 'committed', 'committed', 'committed'])
+    identical('get()', await store.get('a'), storedOf(one, first, second))
+    identical('get() of the other', await store.get('b'), storedOf(two, other))
+  },
+}
+
 function range(first: number, last: number): number[] {
   return Array.from({ length: last - first + 1 }, (_, index) => first + index)
 }
 
-export const logTests: StoreTests = { ...creationTests, ...commitTests, ...contentionTests }
+export const logTests: StoreTests = {
+  ...creationTests,
+  ...commitTests,
+  ...contentionTests,
+  ...neighbourTests,
+}

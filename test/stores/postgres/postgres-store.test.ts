@@ -2,7 +2,7 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { postgresStore, type PgliteDatabase } from 'a2a-tasks/stores/postgres'
-import { put } from '../../../src/testing/task-store-suite/samples.js'
+import { change, creation, put, type ChangeTraits } from '../../../src/testing/task-store-suite/samples.js'
 import { keyOf, type TaskKey } from '../../../src/core/task.js'
 import { PARKED } from '../../../src/durable/leases/lease-note.js'
 import { migration, STEPS } from '../../../src/stores/postgres/schema.js'
@@ -65,6 +65,39 @@ describe('a store in a schema of the application', () => {
       { version: 7 },
       { version: 0 },
     ])
+  })
+})
+
+describe('commits that are requested together', () => {
+  it('are one statement, and one that the database refuses fails alone', async () => {
+    const texts: string[] = []
+    const counting: PgliteDatabase = {
+      waitReady: database.waitReady,
+      listen: () => Promise.reject(new Error('It does not listen')),
+      transaction: () => Promise.reject(new Error('It has no transactions')),
+      query: (text, parameters, options) => {
+        texts.push(text)
+        return database.query(text, parameters, options)
+      },
+    }
+    const store = postgresStore(counting, { schema: 'together', listen: false })
+    await store.migrate()
+    const made = await Promise.all(['a', 'b', 'c', 'd'].map((id) => put(store, id)))
+    texts.length = 0
+    const first = made.map(({ task }) => change(task))
+    expect(await Promise.all(first.map((commit) => store.commit(commit)))).toEqual(
+      made.map(() => 'committed'),
+    )
+    // A half goes by each of two calls.
+    expect(texts).toHaveLength(2)
+    await database.exec(`ALTER TABLE together.events ADD CHECK (json NOT LIKE '%wrong%')`)
+    const next = first.map(({ task }) => change(task, { outputs: [task.id === 'b' ? 'wrong' : 'right'] }))
+    const results = await Promise.allSettled(next.map((commit) => store.commit(commit)))
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled'])
+    const heads = await store.heads(['a', 'b', 'c', 'd'])
+    expect(Object.fromEntries(heads.map(({ id, generation }) => [id, generation]))).toEqual({
+      ...{ a: 3, b: 2, c: 3, d: 3 },
+    })
   })
 })
 
@@ -142,6 +175,10 @@ describe('among thousands of tasks', () => {
   const { client, plans } = explaining()
   const store = postgresStore(client, { schema: 'many' })
   const key = { key: KEY, kind: 'push', id: 'a' }
+  const commitSeveral = (traits: ChangeTraits): Promise<unknown> =>
+    Promise.all(
+      ['task 6', 'task 7', 'task 8', 'task 9'].map((id) => store.commit(change(creation(id).task, traits))),
+    )
 
   beforeAll(async () => {
     await postgresStore(database, { schema: 'many' }).migrate()
@@ -169,6 +206,9 @@ describe('among thousands of tasks', () => {
     ['ended()', 'tasks_by_state', () => store.ended({ state: 'failed', updatedBefore: LATER, limit: 10 })],
     ['ended() beyond', 'tasks_by_state', () => store.ended({ state: 'failed', beyond: 10, limit: 10 })],
     ['delete()', 'tasks_id_key', () => store.delete([KEY])],
+    ['commit() of several', 'tasks_id_key', () => commitSeveral({})],
+    ['commit() of several, found', 'tasks_pkey', () => commitSeveral({})],
+    ['commit() of several with checkpoints', 'contents_pkey', () => commitSeveral({ checkpoint: true })],
     ['acquire()', 'Index Scan', () => store.acquire(KEY, { id: 'l', ttlMs: 1 })],
     ['renew()', 'tasks_id_key', () => store.renew([{ key: KEY, id: 'l' }], 1)],
     ['release()', 'tasks_id_key', () => store.release(KEY, 'l')],
