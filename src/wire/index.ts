@@ -41,6 +41,7 @@ export {
   type OpenQuestion,
 } from './question/questions.js'
 export { textOf } from './text.js'
+export { TOOL_CALLS, toolCallMetadata, toolCallParts, toolCallsIn, type ToolCall } from './tool-calls.js'
 export { v0_3Client } from './client/v0-3.js'
 export { v1Client } from './client/v1.js'
 export { artifactEvents, outputEvent } from './view.js'
