@@ -4,7 +4,7 @@
  * @module
  */
 import { isRecord, type Unread } from '../runtime/unread.js'
-import type { RetryOptions } from '../server/retry.js'
+import { toRetrySettings, type RetryOptions } from '../server/retry.js'
 import type { StepContext } from '../server/journal/call-types.js'
 import { finishReasonOf, rememberAnswer, writeAnswer, type AnswerWriter } from './answer.js'
 import { failed, type Turn } from './turn.js'
@@ -36,6 +36,8 @@ const DELTAS = ['text-delta', 'reasoning-delta', 'tool-input-delta']
 /** A model like `model`, each of whose calls is a step of the run. */
 export function durableModel<M extends ModelLike>(turn: Turn, model: M, options: ModelOptions): M {
   const { show = true, retry = RETRY } = options
+  // The mistake is found here, not at the first call.
+  toRetrySettings(retry, 'model()')
   const artifactId = show ? turn.artifactId : undefined
   const { specificationVersion, provider, modelId } = model
 
