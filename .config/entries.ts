@@ -5,6 +5,7 @@ export const ENTRIES = [
   'server/node/index',
   'client/index',
   'durable/index',
+  'ai/index',
   'stores/sqlite/index',
   'stores/postgres/index',
   'stores/redis/index',

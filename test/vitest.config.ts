@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-const LONG = ['test/**/*.long.test.ts', 'test/services/**']
+const LONG = ['test/**/*.long.test.ts', 'test/services/**', 'test/frameworks/**']
 const NO_TESTS = ['**/node_modules/**']
 
 /** `npm test` runs the fast share; `npm run test:all`, which is `--mode all`, runs everything at full counts. */

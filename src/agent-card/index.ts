@@ -28,4 +28,5 @@ export {
 export { subAgentsToSkills, toolsToSkills, type Tool, type ToolTables } from './skills.js'
 export { toHybridCard, type CardEncoder } from './versions.js'
 export { QUESTIONS_EXTENSION } from '../wire/question/questions.js'
+export { TOOL_CALLS_EXTENSION } from '../wire/tool-calls.js'
 export { toV03Card } from '../wire/v0-3/card.js'

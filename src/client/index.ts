@@ -61,4 +61,5 @@ export {
 } from './verify-notification.js'
 export { answerChallenge } from './webhook-challenge.js'
 export { textOf } from '../wire/text.js'
+export { toolCallsIn, type ToolCall } from '../wire/tool-calls.js'
 export type { RemoteEvent, RemotePushConfig, RemoteTask, SendResult } from '../wire/client/dialect.js'

@@ -50,7 +50,7 @@ export async function readHistory(
       if (!isEarlier(task, own)) continue
       const entries = entriesOf(task, tasks.lifecycle).slice(0, start && unreadOf(task, start))
       for (const [index, entry] of [...entries.entries()].reverse()) {
-        size += JSON.stringify(entry.parts).length
+        size += JSON.stringify([entry.parts, entry.metadata]).length
         if (latestFirst.length === limit || (latestFirst.length > 0 && size > MAX_SIZE)) {
           const { id, updatedAt } = task
           const before = toText({ cursor, id, updatedAt, unread: index + 1 })
@@ -72,17 +72,24 @@ function entriesOf(task: TaskSnapshot, lifecycle: Lifecycle): ConversationEntry[
   const { id: taskId, state, messages, artifacts } = task
   const results = isTerminal(state, lifecycle) ? artifacts : []
   return [
-    ...messages.map(({ role, parts }) => toEntry('message', role, parts)),
-    ...results.flatMap(({ parts }) => (parts === undefined ? [] : [toEntry('artifact', 'agent', parts)])),
+    ...messages.map((message) => toEntry('message', message.role, message)),
+    ...results.flatMap(({ parts, metadata }) =>
+      parts === undefined ? [] : [toEntry('artifact', 'agent', { parts, metadata })],
+    ),
   ]
 
   function toEntry(
     type: ConversationEntry['type'],
     role: ConversationEntry['role'],
-    parts: ConversationEntry['parts'],
+    { parts, metadata }: Content,
   ): ConversationEntry {
-    return { type, role, text: textOf({ parts }), parts, taskId, state }
+    return { type, role, text: textOf({ parts }), parts, ...(metadata && { metadata }), taskId, state }
   }
+}
+
+interface Content {
+  readonly parts: ConversationEntry['parts']
+  readonly metadata?: ConversationEntry['metadata'] | undefined
 }
 
 /** Where a page ended: in the list of tasks after `cursor`, at this task, which has `unread` more entries. */

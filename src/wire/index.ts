@@ -42,6 +42,7 @@ export {
 } from './question/questions.js'
 export { violationOf, type Violation } from './question/violation.js'
 export { textOf } from './text.js'
+export { TOOL_CALLS, toolCallMetadata, toolCallParts, toolCallsIn, type ToolCall } from './tool-calls.js'
 export { v0_3Client } from './client/v0-3.js'
 export { v1Client } from './client/v1.js'
 export { artifactEvents, outputEvent } from './view.js'

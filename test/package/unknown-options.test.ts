@@ -24,6 +24,7 @@ import {
   urlGuard,
   verifyNotification,
 } from '../../src/client/index.js'
+import { aiSdk } from '../../src/ai/index.js'
 import { DurableTaskManager, memoryStore } from '../../src/durable/index.js'
 import {
   a2a,
@@ -92,6 +93,7 @@ const handler = createRequestHandler({ card, execute })
 const sessions = new LocalTaskManager(execute)
 const sessionHandler = createTaskManagerHandler({ card, taskManager: sessions })
 const registered = { id: 'a', provider: 'custom', capabilities: ['x'], endpoint: { url } }
+const agentRun: Run = any({ message: { messageId: 'm', role: 'user', parts: [] } })
 const executor = { execute: () => Promise.resolve(), cancelTask: () => Promise.resolve() }
 
 const store = Object.assign(memoryStore(), { transact: () => Promise.resolve('committed') })
@@ -146,6 +148,10 @@ const FUNCTIONS: Record<string, Call> = {
   'signAgentCard(1)': (of) => signAgentCard(agent.card, of),
   'sqliteStore(1)': (of) => sqliteStore(any({ prepare: execute, exec: execute }), of),
   'taskManagerFromEnvironment(1)': (of) => taskManagerFromEnvironment(execute, of),
+  'aiSdk(1)': (of) => aiSdk(agentRun, of),
+  'AiSdk.approval(1)': (of) => aiSdk(agentRun).approval({}, of),
+  'AiSdk.messages(0)': (of) => aiSdk(agentRun).messages(of),
+  'AiSdk.model(1)': (of) => aiSdk(agentRun).model(any({}), of),
   'testDurable(1)': (of: object) => testDurable(execute, { messages: ['x'], ...of }),
   'testTaskStore(0)': (of: object) =>
     testTaskStore({ test: execute, create: any(execute), supports: { hints: false, reopen: false }, ...of }),
@@ -318,6 +324,7 @@ const NO_OPTIONS: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/^(Dialect|Codec|ClientCodec)\./, 'a handler or a client calls its dialect'],
   [/^(answersIn|openQuestionsOf|questionsIn|valueFromText|wantedBy)\(0\)/, 'a message, a task or a form'],
   [/^(Run\.spend|spendingOf)\(0\)/, 'amounts in units of any name, or a task'],
+  [/^AiSdk\.(approval\(\)\(0\)|finish\(0\))|^toolCall(Parts|sIn)\(0\)/, 'a call, a result or a message'],
   [/^AgentProvider\./, 'the gateway calls its provider'],
   [
     / (HandlerObserver|TasksObserver|LeasedTasksListener|NodeResponse|IoRedisClient, NodeRedisClient)$/,

@@ -61,6 +61,8 @@ export interface ConversationEntry {
   /** The texts of {@link parts}, joined. Empty if no part has a text. */
   readonly text: string
   readonly parts: readonly DeepReadonly<Part>[]
+  /** Of the message or the artifact, if it has any. */
+  readonly metadata?: { readonly [key: string]: ReadonlyJson }
   readonly taskId: string
   /** The present state of the task. */
   readonly state: TaskState

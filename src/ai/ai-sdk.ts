@@ -1,0 +1,155 @@
+/**
+ * An agent with AI SDK: its models, its tools and its approvals as parts of a durable function.
+ *
+ * @module
+ */
+import { readOptions } from '../runtime/options.js'
+import { isRecord, type Unread } from '../runtime/unread.js'
+import { durableApproval, type ApprovalOptions, type ApprovalRule } from './approval.js'
+import { answerIdOf, readMessages, type MessagesOptions } from './messages.js'
+import { durableModel, type ModelOptions } from './model.js'
+import { durableTools } from './tools.js'
+import type { AgentRun, Turn } from './turn.js'
+import type { ApprovalStatus, CallToApprove, ModelLike, ModelMessageLike, ResultLike } from './types.js'
+
+/** Options of {@link aiSdk}. */
+export interface AiSdkOptions {
+  /**
+   * Whether clients see the calls of tools, with their inputs and outputs, as status messages that `toolCallsIn` reads. Default is
+   * `true`.
+   */
+  readonly showTools?: boolean | undefined
+  /** Whether clients see the reasoning of models, as status messages with `metadata.reasoning`. Default is `false`. */
+  readonly showReasoning?: boolean | undefined
+}
+
+/** What {@link aiSdk} returns: the arguments of AI SDK's functions. The methods do not use `this`. */
+export interface AiSdk {
+  /**
+   * A model each of whose calls is a step with the name `model`. Within the step its text goes to one artifact of the turn, as it
+   * comes, its files become parts of it, its sources metadata, and what it used goes into `run.spend`. The framework
+   * receives the answer as soon as it is stored, so a replay takes the same way.
+   *
+   * A call fails when the model reports an error, or ends before its answer is complete. {@link finish} then rejects with the
+   * error, and the task fails.
+   *
+   * @throws {TypeError} for a name instead of a model, and for an unknown option.
+   */
+  readonly model: <M extends ModelLike>(model: M, options?: ModelOptions) => M
+  /**
+   * Tools each of whose calls is a step with the name of the tool and the id of the call. A call that has ended is never made
+   * again; `toolCallId` is the same in each attempt: pass it to services as the idempotency key. An error of a tool goes to
+   * the model, as without this function. The values of a generator are shown as progress; the framework gets the last one.
+   *
+   * `execute` must not call methods of the run that record something, such as `requireInput`: leave tools that do out. Tools that
+   * the provider executes stay as they are.
+   *
+   * @throws {TypeError} for a tool that nobody executes.
+   */
+  readonly tools: <T extends Record<string, object>>(tools: T) => T
+  /**
+   * AI SDK's option `toolApproval`: where a rule says `'user-approval'`, the user is asked by `run.approve`. The model learns
+   * that a call was rejected. A tool without a rule follows its own `needsApproval`.
+   *
+   * @param rules - By the names of tools: AI SDK's statuses, or functions of the input that return them.
+   */
+  readonly approval: (
+    rules?: Readonly<Record<string, ApprovalRule>>,
+    options?: ApprovalOptions,
+  ) => (call: CallToApprove) => Promise<ApprovalStatus>
+  /**
+   * The conversation as messages for the model: those of this task, with the answers and the calls of tools of its earlier turns,
+   * and, if asked for, what came before the task.
+   *
+   * @throws {TypeError | RangeError} As a rejection, naming the invalid option.
+   */
+  readonly messages: (options?: MessagesOptions) => Promise<ModelMessageLike[]>
+  /**
+   * Reads a result to its end: of `streamText`, of `generateText`, or of an agent.
+   *
+   * @throws As a rejection, why the model, a tool's step or an approval has failed, or the reason of the signal that aborted it. A
+   *   `TypeError` when a tool waits for an approval that nobody asks for.
+   */
+  readonly finish: (result: ResultLike | PromiseLike<ResultLike>) => Promise<void>
+}
+
+/**
+ * Joins a run and AI SDK: `streamText` and `generateText`, or a `ToolLoopAgent`, with models and tools from here become a durable
+ * function. AI SDK keeps its loop. Over a store, the agent continues after the last answer and the last call when its process
+ * dies, and pays for no token twice.
+ *
+ * @param run - The run of `execute`. Call this function once for each call of `execute`.
+ * @throws {TypeError} naming the invalid option.
+ * @example
+ * execute: async (run) => {
+ *   const ai = aiSdk(run)
+ *   return ai.finish(streamText({
+ *     model: ai.model(openai('gpt-5')),
+ *     tools: ai.tools({ weather, book }),
+ *     toolApproval: ai.approval({ book: 'user-approval' }),
+ *     messages: await ai.messages(),
+ *     stopWhen: isStepCount(10),
+ *     abortSignal: run.signal,
+ *   }))
+ * }
+ */
+export function aiSdk(run: AgentRun, options: AiSdkOptions = {}): AiSdk {
+  const { showTools = true, showReasoning = false } = readOptions(
+    options,
+    ['showTools', 'showReasoning'],
+    'aiSdk()',
+  )
+  const turn: Turn = {
+    run,
+    artifactId: answerIdOf(run.message.messageId),
+    written: new Set(),
+    calls: [],
+    shows: { tools: showTools, reasoning: showReasoning },
+  }
+  return {
+    model: (model, options = {}) => {
+      if (!isRecord(model)) {
+        throw new TypeError(
+          'The model must be one of a provider, such as openai("gpt-5") or gateway("openai/gpt-5")',
+        )
+      }
+      return durableModel(turn, model, readOptions(options, ['show', 'retry'], 'model()'))
+    },
+    tools: (tools) => durableTools(turn, tools),
+    approval: (rules = {}, options = {}) =>
+      durableApproval(turn, rules, readOptions(options, ['message', 'expiresInMs'], 'approval()')),
+    messages: async (options = {}) =>
+      await readMessages(run, readOptions(options, ['earlier'], 'messages()')),
+    finish: (result) => finish(turn, result),
+  }
+}
+
+async function finish(turn: Turn, result: ResultLike | PromiseLike<ResultLike>): Promise<void> {
+  try {
+    const ended = await result
+    const waiting = new Map<unknown, string>()
+    // The content of a stream is a promise that nobody would await.
+    if (ended.stream === undefined) for (const part of ended.content) note(waiting, part)
+    else for await (const part of ended.stream) note(waiting, part)
+    for (const tool of waiting.values()) {
+      throw new TypeError(
+        `The tool "${tool}" waits for an approval: pass "toolApproval: ai.approval({ ${tool}: 'user-approval' })"`,
+      )
+    }
+  } catch (error) {
+    throw turn.failure === undefined ? error : turn.failure.error
+  }
+  if (turn.failure !== undefined) throw turn.failure.error
+  turn.run.signal.throwIfAborted()
+}
+
+/** @throws what a part says that has failed. */
+function note(waiting: Map<unknown, string>, part: { readonly type: string }): void {
+  const { type, approvalId, toolCall, isAutomatic, error, reason }: Unread = { ...part }
+  if (type === 'error') throw error
+  if (type === 'abort')
+    throw new DOMException(typeof reason === 'string' ? reason : 'The call was aborted', 'AbortError')
+  if (type === 'tool-approval-response') waiting.delete(approvalId)
+  if (type !== 'tool-approval-request' || isAutomatic === true || !isRecord(toolCall)) return
+  waiting.set(approvalId, String(toolCall['toolName']))
+}

@@ -1,0 +1,180 @@
+/**
+ * Models whose calls are steps.
+ *
+ * @module
+ */
+import { isRecord, type Unread } from '../runtime/unread.js'
+import { toRetrySettings, type RetryOptions } from '../server/retry.js'
+import type { StepContext } from '../server/journal/call-types.js'
+import { finishReasonOf, rememberAnswer, writeAnswer, type AnswerWriter } from './answer.js'
+import { failed, type Turn } from './turn.js'
+import type { ModelLike } from './types.js'
+
+/** Options of a durable model. */
+export interface ModelOptions {
+  /** Whether clients see the answers. Default is `true`. Pass `false` for calls whose answers only your code reads. */
+  readonly show?: boolean | undefined
+  /**
+   * When and how often a call that fails is made again, within its step: what the failed one has written is replaced. Default
+   * is 3 attempts, 2 and 4 seconds apart, for errors that the provider marks as retryable. AI SDK's `maxRetries` has no effect.
+   */
+  readonly retry?: RetryOptions | undefined
+}
+
+type Call = { readonly abortSignal?: AbortSignal | undefined }
+type Parts = readonly Unread[]
+
+const RETRY: RetryOptions = {
+  attempts: 3,
+  backoff: { initialMs: 2_000 },
+  isRetryable: (error) => isRecord(error) && error['isRetryable'] === true,
+}
+/** Parts that only say how the answer came. */
+const TRANSPORT = ['raw', 'ping']
+const DELTAS = ['text-delta', 'reasoning-delta', 'tool-input-delta']
+
+/** A model like `model`, each of whose calls is a step of the run. */
+export function durableModel<M extends ModelLike>(turn: Turn, model: M, options: ModelOptions): M {
+  const { show = true, retry = RETRY } = options
+  // The mistake is found here, not at the first call.
+  toRetrySettings(retry, 'model()')
+  const artifactId = show ? turn.artifactId : undefined
+  const { specificationVersion, provider, modelId } = model
+
+  const call = async <T>(
+    params: Call,
+    work: (call: Call, writer: AnswerWriter) => Promise<T>,
+  ): Promise<T> => {
+    // The framework would ask the model what to do about the failure.
+    if (turn.failure !== undefined) throw failed(turn, turn.failure.error)
+    const within = async ({ signal }: StepContext): Promise<unknown> => {
+      const abortSignal = params.abortSignal ? AbortSignal.any([params.abortSignal, signal]) : signal
+      const writer = artifactId === undefined ? NOTHING : writeAnswer(turn, artifactId)
+      return await work({ ...params, abortSignal }, writer)
+    }
+    try {
+      // What `work` has returned, or a copy of it.
+      return (await turn.run.step('model', within, { retry })) as T
+    } catch (error) {
+      throw failed(turn, error)
+    }
+  }
+
+  const spend = (usage: unknown): void => {
+    const amounts = amountsOf(usage)
+    if (Object.keys(amounts).length > 0) turn.run.spend({ model: modelId.slice(0, 200), ...amounts })
+  }
+
+  const wrapper = {
+    ...{ specificationVersion, provider, modelId },
+    get supportedUrls() {
+      return model.supportedUrls
+    },
+    async doGenerate(params: Call): Promise<object> {
+      const result = await call(params, async (given, writer) => {
+        // The framework passes the options of its version of models.
+        const result = withoutTransport(await model.doGenerate(given as never))
+        for (const part of partsOf(result)) writer.write(part)
+        complete(result, writer, spend)
+        return result
+      })
+      rememberAnswer(turn, artifactId, partsOf(result))
+      return result
+    },
+    async doStream(params: Call): Promise<object> {
+      const parts = await call(params, async (given, writer) => {
+        // As above.
+        const { stream } = await model.doStream(given as never)
+        const parts = await readAll(stream, writer)
+        complete(parts.findLast(({ type }) => type === 'finish') ?? {}, writer, spend)
+        return parts
+      })
+      rememberAnswer(turn, artifactId, parts)
+      return { stream: streamOf(parts) }
+    },
+  }
+  // It has all that AI SDK uses of a model.
+  return wrapper as unknown as M
+}
+
+const NOTHING: AnswerWriter = { write: () => undefined, end: () => undefined }
+
+/** Ends an answer: with its bill, or with the error that the model reports. */
+function complete(end: Unread, writer: AnswerWriter, spend: (usage: unknown) => void): void {
+  spend(end['usage'])
+  const reason = finishReasonOf(end)
+  if (reason === undefined) throw new Error('The answer of the model ended before it was complete')
+  if (reason === 'error') throw new Error('The model ended its answer with an error')
+  writer.write({ ...end, type: 'finish' })
+  writer.end()
+}
+
+/** Reads an answer to its end, and shows it meanwhile. A text in many pieces becomes one part. */
+async function readAll(
+  stream: ReadableStream<{ readonly type: string }>,
+  writer: AnswerWriter,
+): Promise<Parts> {
+  const parts: Unread[] = []
+  const reader = stream.getReader()
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return parts
+      if (TRANSPORT.includes(value.type)) continue
+      const part: Unread = { ...value }
+      if (value.type === 'error') throw part['error']
+      writer.write(part)
+      add(parts, part)
+    }
+  } catch (error) {
+    // The provider may stop to send.
+    reader.cancel(error).catch(() => undefined)
+    throw error
+  }
+}
+
+function add(parts: Unread[], part: Unread): void {
+  const { type, id, delta, providerMetadata } = part
+  const last = parts.at(-1)
+  const continues = last?.['type'] === type && last?.['id'] === id && providerMetadata === undefined
+  if (last !== undefined && continues && DELTAS.includes(String(type))) {
+    parts[parts.length - 1] = { ...last, delta: `${String(last['delta'])}${String(delta)}` }
+  } else parts.push(part)
+}
+
+function streamOf(parts: Parts): ReadableStream<Unread> {
+  return new ReadableStream({
+    start(controller) {
+      for (const part of parts) controller.enqueue(part)
+      controller.close()
+    },
+  })
+}
+
+function partsOf(result: Unread): Parts {
+  const { content } = result
+  return Array.isArray(content) ? content.filter(isRecord) : []
+}
+
+/** Without what is no data, or only says how the answer came: the request, and the body and headers of the response. */
+function withoutTransport(result: object): Unread {
+  const { response, ...kept }: Unread = { ...result, request: undefined }
+  return { ...kept, response: { ...(isRecord(response) && response), headers: undefined, body: undefined } }
+}
+
+/** Numbers in AI SDK's second version of models, and objects with totals since then. */
+function amountsOf(usage: unknown): Readonly<Record<string, number>> {
+  if (!isRecord(usage)) return {}
+  const { inputTokens: input, outputTokens: output, cachedInputTokens, reasoningTokens } = usage
+  const found = {
+    inputTokens: isRecord(input) ? input['total'] : input,
+    outputTokens: isRecord(output) ? output['total'] : output,
+    cachedInputTokens: isRecord(input) ? input['cacheRead'] : cachedInputTokens,
+    reasoningTokens: isRecord(output) ? output['reasoning'] : reasoningTokens,
+  }
+  return Object.fromEntries(
+    Object.entries(found).flatMap(([unit, amount]) =>
+      typeof amount === 'number' && amount > 0 ? [[unit, amount] as const] : [],
+    ),
+  )
+}

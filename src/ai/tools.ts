@@ -1,0 +1,110 @@
+/**
+ * Tools whose calls are steps.
+ *
+ * @module
+ */
+import { isRecord, type Unread } from '../runtime/unread.js'
+import { failed, inputField, keepCall, outputField, showCall, type Turn } from './turn.js'
+
+interface CallOptions {
+  readonly toolCallId: string
+  readonly abortSignal?: AbortSignal | undefined
+}
+
+type Work = (input: unknown, options: CallOptions) => unknown
+type Outcome =
+  { readonly output: unknown } | { readonly error: { readonly name: string; readonly message: string } }
+
+/** The most characters of the name of a step. */
+const MAX_NAME = 200
+const MAX_ERROR = 2_000
+
+/**
+ * Tools like `tools`, each of whose calls is a step of the run.
+ *
+ * @throws {TypeError} for a tool that nobody executes.
+ */
+export function durableTools<T extends Record<string, object>>(turn: Turn, tools: T): T {
+  const wrapped = Object.entries(tools).map(([name, tool]) => [name, durableTool(turn, name, tool)])
+  // Of the same types: only what `execute` does is different.
+  return Object.fromEntries(wrapped) as T
+}
+
+function durableTool(turn: Turn, name: string, tool: object): object {
+  const { execute, type } = tool as Unread
+  if (typeof execute !== 'function') {
+    if (type === 'provider') return tool
+    throw new TypeError(
+      `The tool "${name}" has no function "execute": give it one, or leave it out of tools()`,
+    )
+  }
+  // A function of the tool's own types, which the framework respects.
+  const work = execute.bind(tool) as Work
+  return {
+    ...tool,
+    execute: (input: unknown, options: CallOptions) => callTool(turn, { name, work, input }, options),
+  }
+}
+
+async function callTool(
+  turn: Turn,
+  { name, work, input }: { readonly name: string; readonly work: Work; readonly input: unknown },
+  options: CallOptions,
+): Promise<unknown> {
+  const call = { id: options.toolCallId, name, ...inputField(input) }
+  let outcome: Outcome
+  try {
+    // What the work of the step has returned, or a copy of it.
+    outcome = (await turn.run.step(
+      `${name} ${call.id}`.slice(0, MAX_NAME),
+      async ({ signal }): Promise<unknown> => {
+        const abortSignal = options.abortSignal ? AbortSignal.any([options.abortSignal, signal]) : signal
+        try {
+          const output = await lastOf(work(input, { ...options, abortSignal }), (preliminary) =>
+            showCall(turn, { ...call, state: 'progress', ...outputField(preliminary) }),
+          )
+          showCall(turn, { ...call, state: 'done', ...outputField(output) })
+          return { output }
+        } catch (error) {
+          // The call is made again when the turn continues.
+          if (signal.aborted) throw error
+          const told = toError(error)
+          showCall(turn, { ...call, state: 'failed', error: told.message })
+          return { error: told }
+        }
+      },
+    )) as Outcome
+  } catch (error) {
+    throw failed(turn, error)
+  }
+  if ('error' in outcome) {
+    keepCall(turn, { ...call, state: 'failed', error: outcome.error.message })
+    throw Object.assign(new Error(outcome.error.message), { name: outcome.error.name })
+  }
+  keepCall(turn, { ...call, state: 'done', ...outputField(outcome.output) })
+  return outcome.output
+}
+
+/** What a tool has returned. The values of a generator are preliminary, but for its last one. */
+async function lastOf(returned: unknown, onPreliminary: (value: unknown) => void): Promise<unknown> {
+  if (!isAsyncIterable(returned)) return await returned
+  let last: unknown
+  for await (const value of returned) {
+    last = value
+    onPreliminary(value)
+  }
+  return last
+}
+
+function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
+}
+
+/** What the model sees of an error. It is no failure of the step: the model decides what to do about it. */
+function toError(error: unknown): { readonly name: string; readonly message: string } {
+  const { name, message } = isRecord(error) || error instanceof Error ? (error as Unread) : {}
+  return {
+    name: typeof name === 'string' ? name.slice(0, 100) : 'Error',
+    message: (typeof message === 'string' ? message : String(error)).slice(0, MAX_ERROR),
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * State that the parts of an agent with AI SDK share during one call of `execute`.
+ *
+ * @module
+ */
+import type { ReadonlyJson } from '../core/json-types.js'
+import type { Run } from '../server/run/run.js'
+import { toolCallParts, type ToolCall } from '../wire/tool-calls.js'
+
+/** What is used of a run. */
+export type AgentRun = Pick<
+  Run,
+  | 'step'
+  | 'artifact'
+  | 'update'
+  | 'spend'
+  | 'approve'
+  | 'message'
+  | 'messages'
+  | 'conversation'
+  | 'task'
+  | 'signal'
+>
+
+/** The state of a turn. It is the same at the same place of each replay: only what is in the journal changes it. */
+export interface Turn {
+  readonly run: AgentRun
+  /** The artifact that the models write their answers to. */
+  readonly artifactId: string
+  /** The artifacts that have text already. */
+  readonly written: Set<string>
+  /** The calls of tools that are over, oldest first. */
+  readonly calls: ToolCall[]
+  /** Whether status messages show calls of tools, and the reasoning of models. */
+  readonly shows: { readonly tools: boolean; readonly reasoning: boolean }
+  /** What the run or a model has thrown. The framework makes other errors of it, or hands it to the model. */
+  failure?: { readonly error: unknown }
+}
+
+/** The most characters of JSON of an input or an output that clients see. */
+const MAX_SHOWN = 16_384
+/** The most characters of JSON of all calls of a turn in the metadata of its artifact. */
+const MAX_KEPT = 262_144
+
+/** Shows a call of a tool as the status message. */
+export function showCall({ run, shows }: Turn, call: ToolCall): void {
+  if (shows.tools) run.update({ message: { parts: toolCallParts(call) } })
+}
+
+/** Keeps a call that is over for the metadata of the artifact. Forgets the oldest calls when there is no more room. */
+export function keepCall({ calls }: Turn, call: ToolCall): void {
+  calls.push(call)
+  while (JSON.stringify(calls).length > MAX_KEPT) calls.shift()
+}
+
+/** The field of a call, for clients. It is left out where it is too large. */
+export function inputField(value: unknown): Pick<ToolCall, 'input'> {
+  const input = shown(value)
+  return input === undefined ? {} : { input }
+}
+
+/** As {@link inputField}. */
+export function outputField(value: unknown): Pick<ToolCall, 'output'> {
+  const output = shown(value)
+  return output === undefined ? {} : { output }
+}
+
+/** As JSON: what has no JSON becomes a text, and what is too large `undefined`. */
+function shown(value: unknown): ReadonlyJson | undefined {
+  const json = jsonOf(value)
+  // It is JSON.
+  return json === undefined || json.length > MAX_SHOWN ? undefined : (JSON.parse(json) as ReadonlyJson)
+}
+
+/** `undefined` for `undefined` and functions. */
+export function jsonOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value)
+  } catch {
+    return JSON.stringify(String(value))
+  }
+}
+
+/** Remembers why the turn has failed, and makes the error with which the framework goes on: none that it tries again. */
+export function failed(turn: Turn, error: unknown): Error {
+  turn.failure ??= { error }
+  const message = error instanceof Error ? error.message : String(error)
+  return new Error(message, { cause: error })
+}

@@ -1,0 +1,62 @@
+/**
+ * Types of AI SDK, as far as this entry uses them: its real types are assignable to these.
+ *
+ * @module
+ */
+
+/** A language model of a provider: `LanguageModelV4`, `V3` or `V2` of AI SDK. */
+export interface ModelLike {
+  readonly specificationVersion: string
+  readonly provider: string
+  readonly modelId: string
+  readonly supportedUrls: unknown
+  doGenerate(options: never): PromiseLike<object>
+  doStream(options: never): PromiseLike<{ readonly stream: ReadableStream<{ readonly type: string }> }>
+}
+
+/** What `streamText` or an agent's `stream` returns, or what `generateText` or an agent's `generate` resolves to. */
+export type ResultLike =
+  | { readonly stream: AsyncIterable<{ readonly type: string }>; readonly content: unknown }
+  | { readonly content: readonly { readonly type: string }[]; readonly stream?: undefined }
+
+/** A call of a tool that needs a decision, as AI SDK asks its option `toolApproval` for it. */
+export interface CallToApprove {
+  readonly toolCall: { readonly toolCallId: string; readonly toolName: string; readonly input: unknown }
+  readonly tools?: { readonly [name: string]: object } | undefined
+}
+
+/** A decision for AI SDK's option `toolApproval`. */
+export type ApprovalStatus =
+  | undefined
+  | 'not-applicable'
+  | 'approved'
+  | 'denied'
+  | 'user-approval'
+  | { readonly type: 'not-applicable'; readonly reason?: never }
+  | { readonly type: 'approved' | 'denied' | 'user-approval'; readonly reason?: string }
+
+/** A part of the content of a message. */
+export type ContentPart =
+  { type: 'text'; text: string } | { type: 'file'; data: string | URL; mediaType: string; filename?: string }
+
+/** A message of the conversation with a model: a `ModelMessage` of AI SDK. */
+export type ModelMessageLike =
+  | { role: 'user'; content: ContentPart[] }
+  | {
+      role: 'assistant'
+      content: (ContentPart | { type: 'tool-call'; toolCallId: string; toolName: string; input: unknown })[]
+    }
+  | {
+      role: 'tool'
+      content: { type: 'tool-result'; toolCallId: string; toolName: string; output: ToolOutput }[]
+    }
+
+/** The output of a tool, as a model sees it. */
+export type ToolOutput =
+  | { type: 'text'; value: string }
+  | { type: 'json'; value: JsonLike }
+  | { type: 'error-text'; value: string }
+  | { type: 'execution-denied' }
+
+/** JSON that may be changed, as AI SDK's types want it. */
+export type JsonLike = null | string | number | boolean | { [key: string]: JsonLike } | JsonLike[]

@@ -1,0 +1,324 @@
+/** Agents with the real AI SDK and its mock model, over a task manager in memory. */
+import { spendingOf, TaskManager } from 'a2a-tasks'
+import { A2AClient, textOf, toolCallsIn, type ToolCall } from 'a2a-tasks/client'
+import { aiSdk } from 'a2a-tasks/ai'
+import type { Execute } from 'a2a-tasks/server'
+import { fakeAgent } from 'a2a-tasks/testing'
+import { expect, test } from 'vitest'
+import { describeWith } from '../installed.js'
+import { agentOf, ai, answer, finish, modelOf, toolOf, type Call } from './kit.js'
+
+describeWith('ai', () => {
+  test('a streamed answer is one artifact that grows, and its usage a bill', async () => {
+    const model = await modelOf([answer(['Hello', ' ', 'Ada'])])
+    const chunks: string[] = []
+    const { client } = await served(agentOf(model))
+    const result = await client.run('Hi', {
+      onUpdate: ({ event }) => {
+        if (event.type === 'artifact') chunks.push(textOf(event.artifact))
+      },
+    })
+    expect(result).toMatchObject({ type: 'completed', text: 'Hello Ada' })
+    expect(chunks).toEqual(['Hello', ' ', 'Ada'])
+    const { artifacts, spent } = about(result)
+    expect(artifacts).toMatchObject([{ parts: [{ text: 'Hello Ada' }] }])
+    expect(spent).toEqual({
+      ...{ inputTokens: 10, outputTokens: 5, cachedInputTokens: 4, reasoningTokens: 2 },
+    })
+  })
+
+  test('the loop of the framework calls tools, which clients see, and later turns know', async () => {
+    const calls: Call[] = []
+    const model = await modelOf(
+      [answer(['Let me see.'], [['weather', 'c1', { city: 'Rome' }]]), answer(['Sunny']), answer(['Again'])],
+      calls,
+    )
+    const weather = await toolOf(({ city }: { city: string }) => ({ city, sky: 'clear' }))
+    const seen: ToolCall[] = []
+    const { client } = await served(agentOf(model, { tools: () => ({ weather }), more: () => ({}) }))
+    const result = await client.run('Weather?', {
+      onUpdate: ({ event }) => {
+        if (event.type === 'status') seen.push(...toolCallsIn(event.message))
+      },
+    })
+    expect(result).toMatchObject({ type: 'completed', text: 'Let me see.\n\nSunny' })
+    const done = {
+      id: 'c1',
+      name: 'weather',
+      input: { city: 'Rome' },
+      output: { city: 'Rome', sky: 'clear' },
+    }
+    // A change of the bill comes with the status message that there is.
+    expect([...new Set(seen.map(({ state }) => state))]).toEqual(['called', 'done'])
+    expect(toolCallsIn(about(result).artifacts[0])).toEqual([{ ...done, state: 'done' }])
+    expect(about(result).spent).toMatchObject({ inputTokens: 20, outputTokens: 10 })
+    expect(calls[1]?.prompt.at(-1)).toMatchObject({
+      role: 'tool',
+      content: [{ output: { type: 'json', value: done.output } }],
+    })
+  })
+
+  test('earlier tasks of the conversation are memory, with the calls of tools', async () => {
+    const calls: Call[] = []
+    const model = await modelOf(
+      [answer([], [['weather', 'c1', { city: 'Rome' }]]), answer(['Sunny']), answer(['As I said: sunny'])],
+      calls,
+    )
+    const weather = await toolOf(() => 'clear')
+    const { client } = await served(async (run) => {
+      const { streamText, isStepCount } = await ai()
+      const sdk = aiSdk(run)
+      const messages = await sdk.messages({ earlier: 20 })
+      await sdk.finish(
+        streamText({
+          model: sdk.model(model),
+          tools: sdk.tools({ weather }),
+          messages,
+          stopWhen: isStepCount(5),
+        }),
+      )
+    })
+    const first = await client.run('Weather?')
+    await client.run('Really?', { contextId: about(first).contextId })
+    expect(calls[2]?.prompt.map(({ role }) => role)).toEqual([
+      'user',
+      'assistant',
+      'tool',
+      'assistant',
+      'user',
+    ])
+    expect(calls[2]?.prompt[2]?.content).toMatchObject([
+      { toolCallId: 'c1', output: { type: 'text', value: 'clear' } },
+    ])
+  })
+
+  test.each([
+    ['approve', 'Booked', { type: 'text', value: 'done' }],
+    ['reject', 'Not booked', { type: 'execution-denied' }],
+  ])('an approval asks the user: %s', async (verdict, text, output) => {
+    const calls: Call[] = []
+    const model = await modelOf([answer([], [['book', 'c1', { city: 'Rome' }]]), answer([text])], calls)
+    let booked = 0
+    const book = await toolOf(() => {
+      booked += 1
+      return 'done'
+    })
+    const { client } = await served(
+      agentOf(model, {
+        tools: () => ({ book }),
+        more: (sdk) => ({ toolApproval: sdk.approval({ book: 'user-approval' }) }),
+      }),
+    )
+    const asked: string[] = []
+    const result = await client.run('Book', {
+      onInputRequired: (question) => {
+        asked.push(question.message === undefined ? '' : textOf(question.message))
+        return verdict
+      },
+    })
+    expect(asked).toEqual([expect.stringContaining('book({"city":"Rome"})?')])
+    expect(result).toMatchObject({ type: 'completed', text })
+    expect(booked).toBe(verdict === 'approve' ? 1 : 0)
+    expect(calls[1]?.prompt.at(-1)?.content).toMatchObject([{ output }])
+    expect(toolCallsIn(about(result).artifacts[0])).toMatchObject([
+      { state: verdict === 'approve' ? 'done' : 'rejected' },
+    ])
+  })
+
+  test('a tool that waits for an approval that nobody asks for fails the task, and says what to do', async () => {
+    const model = await modelOf([answer([], [['book', 'c1', { city: 'Rome' }]])])
+    const book = await toolOf(() => 'done', { needsApproval: true })
+    const { client, errors } = await served(agentOf(model, { tools: () => ({ book }) }))
+    expect(await client.run('Book')).toMatchObject({ type: 'failed' })
+    expect(errors).toEqual([expect.stringContaining("toolApproval: ai.approval({ book: 'user-approval' })")])
+  })
+
+  test('an error of a tool goes to the model', async () => {
+    const calls: Call[] = []
+    const model = await modelOf(
+      [answer([], [['weather', 'c1', { city: 'Rome' }]]), answer(['No idea'])],
+      calls,
+    )
+    const weather = await toolOf(() => {
+      throw new RangeError('The station is closed')
+    })
+    const { client } = await served(agentOf(model, { tools: () => ({ weather }) }))
+    const result = await client.run('Weather?')
+    expect(result).toMatchObject({ type: 'completed', text: 'No idea' })
+    expect(calls[1]?.prompt.at(-1)?.content).toMatchObject([
+      { output: { type: 'error-text', value: 'RangeError: The station is closed' } },
+    ])
+    expect(toolCallsIn(about(result).artifacts[0])).toMatchObject([
+      { state: 'failed', error: 'The station is closed' },
+    ])
+  })
+
+  test.each<[string, object[]]>([
+    [
+      'an error in the stream',
+      [...answer(['Half']).slice(0, -2), { type: 'error', error: new Error('overloaded') }],
+    ],
+    ['the finish reason "error"', [...answer(['Half']).slice(0, -1), finish('error')]],
+    ['a stream that ends too early', answer(['Half']).slice(0, -1)],
+  ])('%s fails the task', async (_, parts) => {
+    const { client, errors } = await served(agentOf(await modelOf([parts])))
+    expect(await client.run('Hi')).toMatchObject({ type: 'failed' })
+    expect(errors).toHaveLength(1)
+  })
+
+  test('a call that the provider says can be made again is, and replaces what it had written', async () => {
+    let attempts = 0
+    const model = await modelOf([
+      () => {
+        attempts += 1
+        if (attempts > 1) return answer(['Whole'])
+        const error = Object.assign(new Error('overloaded'), { isRetryable: true })
+        return [...answer(['Half']).slice(0, -2), { type: 'error', error }]
+      },
+    ])
+    const { client } = await served(async (run) => {
+      const { streamText } = await ai()
+      const sdk = aiSdk(run)
+      const retry = { attempts: 2, backoff: { initialMs: 1 } }
+      await sdk.finish(streamText({ model: sdk.model(model, { retry }), prompt: run.text }))
+    })
+    expect(await client.run('Hi')).toMatchObject({ type: 'completed', text: 'Whole' })
+  })
+
+  test('a canceled task aborts the model', async () => {
+    const begun = deferred<Call>()
+    const model = await modelOf([
+      (call) => {
+        begun.resolve(call)
+        return new Promise((_, reject) =>
+          call.abortSignal?.addEventListener('abort', () => reject(new Error('aborted'))),
+        )
+      },
+    ])
+    const { client, errors, tasks } = await served(agentOf(model))
+    const running = client.run('Hi')
+    const { abortSignal } = await begun.promise
+    tasks.cancelTask(tasks.listTasks()[0]?.id ?? '')
+    expect(await running).toMatchObject({ type: 'canceled' })
+    expect(abortSignal?.aborted).toBe(true)
+    expect(errors).toEqual([])
+  })
+
+  test('files are parts, sources are metadata, and reasoning is shown on demand', async () => {
+    const parts = [
+      ...answer(['Look: ']).slice(0, -1),
+      { type: 'reasoning-start', id: 'r' },
+      { type: 'reasoning-delta', id: 'r', delta: 'A picture' },
+      { type: 'reasoning-delta', id: 'r', delta: ' helps' },
+      { type: 'reasoning-end', id: 'r' },
+      { type: 'file', mediaType: 'image/png', data: { type: 'data', data: new Uint8Array([1, 2, 3]) } },
+      {
+        type: 'file',
+        mediaType: 'image/png',
+        data: { type: 'url', url: new URL('https://example.com/a.png') },
+      },
+      { type: 'source', sourceType: 'url', id: 's', url: 'https://example.com', title: 'Example' },
+      finish('length'),
+    ]
+    const seen: string[] = []
+    const { client } = await served(agentOf(await modelOf([parts]), { options: { showReasoning: true } }))
+    const result = await client.run('Show', {
+      onUpdate: ({ event }) => {
+        if (event.type === 'status' && event.message) seen.push(textOf(event.message))
+      },
+    })
+    expect(about(result).artifacts).toMatchObject([
+      {
+        parts: [
+          { text: 'Look: ' },
+          { raw: 'AQID', mediaType: 'image/png' },
+          { url: 'https://example.com/a.png', mediaType: 'image/png' },
+          {},
+        ],
+        metadata: {
+          sources: [{ id: 's', url: 'https://example.com', title: 'Example' }],
+          finishReason: 'length',
+        },
+      },
+    ])
+    expect(seen).toContain('A picture helps')
+  })
+
+  test('generateText is as durable, and a hidden model shows nothing', async () => {
+    const { MockLanguageModelV4 } = await (
+      await import('../installed.js')
+    ).loadFramework<{
+      MockLanguageModelV4: new (options: object) => Parameters<ReturnType<typeof aiSdk>['model']>[0]
+    }>('ai/test')
+    const model = new MockLanguageModelV4({
+      doGenerate: () =>
+        Promise.resolve({
+          content: [{ type: 'text', text: 'Loud' }],
+          ...{
+            finishReason: { unified: 'stop', raw: undefined },
+            usage: (finish('stop') as { usage: object }).usage,
+          },
+          ...{ warnings: [], request: { body: () => 'no data' } },
+        }),
+    })
+    const { client } = await served(async (run) => {
+      const { generateText } = await ai()
+      const sdk = aiSdk(run)
+      const hidden = await generateText({ model: sdk.model(model, { show: false }), prompt: 'Hi' })
+      await sdk.finish(generateText({ model: sdk.model(model), prompt: hidden.text }))
+    })
+    const result = await client.run('Hi')
+    expect(result).toMatchObject({ type: 'completed', text: 'Loud' })
+    expect(about(result).spent).toMatchObject({ inputTokens: 20 })
+  })
+
+  test('files of the user are files for the model', async () => {
+    const calls: Call[] = []
+    const { client } = await served(agentOf(await modelOf([answer(['Nice'])], calls)))
+    await client.run({
+      parts: [
+        { text: 'Look' },
+        { raw: 'AQID', mediaType: 'image/png', filename: 'a.png' },
+        { data: { a: 1 } },
+      ],
+    })
+    expect(calls[0]?.prompt).toMatchObject([
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'Look' },
+          { type: 'file', mediaType: 'image/png' },
+          { type: 'text', text: '{"a":1}' },
+        ],
+      },
+    ])
+  })
+
+  test('a tool that nobody executes is refused', async () => {
+    const { client, errors } = await served(
+      agentOf(await modelOf([]), { tools: () => ({ ask: { description: 'A question' } }) }),
+    )
+    await client.run('Hi')
+    expect(errors).toEqual([expect.stringContaining('The tool "ask" has no function "execute"')])
+  })
+})
+
+async function served(execute: Execute) {
+  const tasks = new TaskManager()
+  const errors: string[] = []
+  const agent = fakeAgent(execute, { tasks, onError: (error) => errors.push(String(error)) })
+  return { client: await A2AClient.connect(agent.url, { fetch: agent.fetch }), errors, tasks }
+}
+
+function about(result: object) {
+  const { task } = result as {
+    task: { contextId: string; artifacts?: { parts: object[]; metadata?: object }[]; metadata?: object }
+  }
+  return { contextId: task.contextId, artifacts: task.artifacts ?? [], spent: spendingOf(task)?.total }
+}
+
+function deferred<T>(): { readonly promise: Promise<T>; readonly resolve: (value: T) => void } {
+  let resolve: (value: T) => void = () => undefined
+  const promise = new Promise<T>((settle) => (resolve = settle))
+  return { promise, resolve }
+}
