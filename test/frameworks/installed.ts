@@ -13,7 +13,9 @@ export const MODULES = fileURLToPath(new URL('node_modules/', import.meta.url))
 export function describeWith(name: string, body: () => void): void {
   if (existsSync(`${MODULES}${name}/package.json`)) describe(name, body)
   else if (process.env['CI'])
-    test(`${name} is installed: npm ci --prefix test/frameworks`, { fails: true }, () => undefined)
+    test(`${name} is installed`, () => {
+      throw new Error('npm ci --prefix test/frameworks')
+    })
   else test.skip(`${name} is not installed: npm ci --prefix test/frameworks`, () => undefined)
 }
 

@@ -25,12 +25,12 @@ export interface Call {
   readonly abortSignal?: AbortSignal
 }
 
-export const USAGE = {
+const USAGE = {
   inputTokens: { total: 10, noCache: 6, cacheRead: 4, cacheWrite: undefined },
   outputTokens: { total: 5, text: 3, reasoning: 2 },
 }
 
-export const SCHEMA = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
+const SCHEMA = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
 
 /** Lazy: the tests that use it are skipped where the package is missing. */
 export const ai = (): Promise<Ai> => loadFramework<Ai>('ai')
