@@ -10,6 +10,8 @@ export interface Expected {
   readonly unnamed: readonly string[]
   /** The questions to the user, sorted. */
   readonly questions: readonly string[]
+  /** How many of them nobody answers: when their time has passed before they are asked, they are not asked. */
+  readonly late: number
   /** How many of them have an answer. */
   readonly answers: number
   /** The keys that the program sets in the metadata of the task, sorted. */
@@ -148,6 +150,7 @@ export async function expectedOf(program: Program): Promise<Expected> {
     unnamed: unnamed.sort(),
     questions: questions.sort(),
     answers,
+    late: questions.length - answers,
     metadata: [...model.metadata].sort(),
     spent,
     signals,

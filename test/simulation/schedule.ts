@@ -73,7 +73,7 @@ export function scheduleOf(seed: number): Schedule {
         }
   return {
     seed,
-    program: randomProgram(random),
+    program: randomProgram(random, seed),
     replicas,
     storeMs: random.pick([1, 5, 20, 60]),
     networkMs: random.pick([1, 10, 50]),
