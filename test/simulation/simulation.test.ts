@@ -6,16 +6,15 @@ import { MUTATIONS } from './mutations.js'
 import { reportOf } from './report.js'
 import { playMany } from './workers.js'
 
-test.each([1, WIDE])(
-  '2,000 schedules from %d on lead to what the rules say',
-  { timeout: 600_000 },
-  async (from) => {
-    const { played, failures } = await playMany({ from, count: 2_000 })
-    const [first] = failures
-    expect(first && (await reportOf(first.seed))?.text).toBeUndefined()
-    expect(played).toBe(2_000)
-  },
-)
+test.each([
+  [2_000, 1],
+  [500, WIDE],
+])('%d schedules from %d on lead to what the rules say', { timeout: 600_000 }, async (count, from) => {
+  const { played, failures } = await playMany({ from, count })
+  const [first] = failures
+  expect(first && (await reportOf(first.seed))?.text).toBeUndefined()
+  expect(played).toBe(count)
+})
 
 test.each(MUTATIONS)('the fault that $name can be put back', ({ changes }) => {
   // The long tests do so, and show that the simulation finds it.
