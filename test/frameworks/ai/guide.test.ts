@@ -2,8 +2,8 @@
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import ts from 'typescript'
 import { Consumer } from '../../support/consumer.js'
+import { typeFaultsOf } from '../../support/type-faults.js'
 import { read } from '../../support/repository.js'
 import { describeWith, MODULES } from '../installed.js'
 
@@ -52,17 +52,6 @@ describeWith('ai', () => {
       ),
       consumer.write('cases.mts', CASES),
     ]
-    const checked = ts.createProgram(files, {
-      module: ts.ModuleKind.NodeNext,
-      target: ts.ScriptTarget.ES2022,
-      strict: true,
-      exactOptionalPropertyTypes: true,
-      skipLibCheck: true,
-      noEmit: true,
-      types: ['node'],
-      typeRoots: [`${consumer.folder}/node_modules/@types`],
-    })
-    const faults = ts.getPreEmitDiagnostics(checked)
-    expect(faults.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'))).toEqual([])
+    expect(typeFaultsOf(consumer, files)).toEqual([])
   })
 })

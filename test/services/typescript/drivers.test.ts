@@ -2,8 +2,8 @@
 import { symlinkSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
-import ts from 'typescript'
 import { Consumer } from '../../support/consumer.js'
+import { typeFaultsOf } from '../../support/type-faults.js'
 import { skipMissing } from '../installed.js'
 
 const consumer = new Consumer()
@@ -78,16 +78,5 @@ sqliteStore({ exec: async () => {}, prepare: async () => ({}) })
 
 test('compile', { timeout: 120_000 }, (context) => {
   skipMissing(context, '@types/node')
-  const program = ts.createProgram([consumer.write('drivers.mts', PROGRAM)], {
-    module: ts.ModuleKind.NodeNext,
-    target: ts.ScriptTarget.ES2022,
-    strict: true,
-    exactOptionalPropertyTypes: true,
-    skipLibCheck: true,
-    noEmit: true,
-    types: ['node'],
-    typeRoots: [`${consumer.folder}/node_modules/@types`],
-  })
-  const faults = ts.getPreEmitDiagnostics(program)
-  expect(faults.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'))).toEqual([])
+  expect(typeFaultsOf(consumer, [consumer.write('drivers.mts', PROGRAM)])).toEqual([])
 })

@@ -3,8 +3,8 @@ import { mkdirSync, symlinkSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
-import ts from 'typescript'
 import { Consumer } from '../../support/consumer.js'
+import { typeFaultsOf } from '../../support/type-faults.js'
 import { skipMissing } from '../installed.js'
 
 const PACKAGES = ['ai', 'drizzle-orm', '@prisma/client', '@types/node']
@@ -81,16 +81,5 @@ await run.step('response', () => fetch('https://example.com'))
 
 test('compile', { timeout: 120_000 }, (context) => {
   skipMissing(context, ...PACKAGES)
-  const program = ts.createProgram([consumer.write('step-outputs.mts', PROGRAM)], {
-    module: ts.ModuleKind.NodeNext,
-    target: ts.ScriptTarget.ES2022,
-    strict: true,
-    exactOptionalPropertyTypes: true,
-    skipLibCheck: true,
-    noEmit: true,
-    types: ['node'],
-    typeRoots: [`${consumer.folder}/node_modules/@types`],
-  })
-  const faults = ts.getPreEmitDiagnostics(program)
-  expect(faults.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'))).toEqual([])
+  expect(typeFaultsOf(consumer, [consumer.write('step-outputs.mts', PROGRAM)])).toEqual([])
 })
