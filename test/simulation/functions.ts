@@ -241,7 +241,7 @@ function codeOfAct(act: Act, label: string): string[] {
 function codeOfForm(kind: Extract<Act, { readonly act: 'form' }>['kind'], label: string): string {
   switch (kind) {
     case 'verdict':
-      return `await run.approve('${label}', { message })`
+      return `await run.approve('${label}', { message, signal: run.signal })`
     case 'late':
       return `await run.approve('${label}', { message, expiresInMs: ${EXPIRES_MS} })`
     case 'number':

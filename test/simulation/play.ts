@@ -8,6 +8,7 @@ export type Player = StepRun &
   Pick<
     Run,
     | 'text'
+    | 'signal'
     | 'update'
     | 'step'
     | 'requireInput'
@@ -112,7 +113,7 @@ async function fill(
 ): Promise<string> {
   switch (kind) {
     case 'verdict':
-      return await run.approve(label, { message: `Say reject at ${label}` })
+      return await run.approve(label, { message: `Say reject at ${label}`, signal: run.signal })
     case 'late':
       return await run.approve(label, { message: `Say nothing at ${label}`, expiresInMs: EXPIRES_MS })
     case 'number':

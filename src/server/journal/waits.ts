@@ -138,10 +138,8 @@ export class Waits {
       return
     }
     const wake = { kind: 'wake', name: label } as const
-    if (timer.isOver || signal().aborted) {
-      this.#recordEnd(wake)
-      return
-    }
+    if (timer.isOver) this.#recordEnd(wake)
+    if (timer.isOver || signal().aborted) return
     const leave = journal.enter()
     const dueAt = Date.parse(timer.dueAt)
     const wait = { dueAt, reject: leave, stop: (): void => {} }
@@ -167,7 +165,9 @@ export class Waits {
     wakeUp()
   }
 
+  /** Of a run that is over, the next attempt asks the question again, and needs its limit. */
   #recordEnd(wake: JournalEntry): void {
+    if (this.#port.signal().aborted) return
     try {
       this.#journal.record(wake)
     } catch {

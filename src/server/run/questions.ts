@@ -130,14 +130,18 @@ export class Questions<P extends Principal> {
 
   /**
    * Rejects the open question, and moves the task on in one change with the entries. In a replay an earlier attempt has done so,
-   * and a message that waits answers a later question.
+   * and a message that waits answers a later question. A run that is over moves nothing: another may ask the question again.
    *
    * @returns `false`, with nothing changed, when no question is open, or its answer has arrived.
    */
   withdraw(reason: Error, entries: () => readonly JournalEntry[] = () => []): boolean {
-    const { context, move, task } = this.#run
+    const { context, move, task, signal } = this.#run
     const { journal, onWaiting } = this.#parts
     const { isRepeating } = journal
+    if (signal().aborted) {
+      this.drop(signal().reason as Error)
+      return true
+    }
     const isAnswered = this.#replayed === undefined || (!isRepeating && context.queues.has(task().id))
     if (this.#open === undefined && isAnswered) return false
     if (!isRepeating) move('working', entries())

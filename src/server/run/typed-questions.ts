@@ -246,7 +246,7 @@ async function askAll(
     expiresInMs === undefined || first === undefined
       ? undefined
       : await host.limit(`answer to ${first.key}`, expiresInMs, (entries) => expire(host, late(), entries))
-  const stop = onAbort(signal, () => void host.questions.withdraw(withdrawn(taskId(), signal)))
+  const stop = onAbort(signal, () => void withdraw(host, withdrawn(taskId(), signal)))
   try {
     let problem: string | undefined
     for (let left = attempts; open.size > 0;) {
@@ -286,11 +286,15 @@ function expire(host: AskHost, reason: Error, entries?: () => readonly JournalEn
     host.questions.drop(reason)
     return true
   }
+  return withdraw(host, reason, entries)
+}
+
+function withdraw({ questions }: AskHost, reason: Error, entries?: () => readonly JournalEntry[]): boolean {
   try {
-    return host.questions.withdraw(reason, entries)
+    return questions.withdraw(reason, entries)
   } catch (error) {
     // The task has ended, or its journal is full.
-    host.questions.drop(error as Error)
+    questions.drop(error as Error)
     return true
   }
 }

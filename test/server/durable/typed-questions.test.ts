@@ -4,7 +4,7 @@ import { textOf, type Execute, type Run } from 'a2a-tasks/server'
 import { answerPart, openQuestionsOf } from 'a2a-tasks/wire'
 import { expect, test } from 'vitest'
 import * as z from 'zod'
-import { call, jsonRpc, user } from '../spec/support/agent.js'
+import { call, gate, jsonRpc, user } from '../spec/support/agent.js'
 import { textsOf } from '../journal/support/managers.js'
 import {
   begin,
@@ -159,4 +159,47 @@ test.each([
   await sent
   expect(await resultAt(b, id)).toEqual(['expired, No time'])
   expect([...a.errors, ...b.errors]).toEqual([])
+})
+
+test.each([
+  ['a time limit', () => ({ expiresInMs: 3_600_000 })],
+  ['the signal of its run', (run: Run) => ({ signal: run.signal })],
+])('a question with %s stays open when its process closes in the middle of a step', async (_, optionsOf) => {
+  const work = gate()
+  const { a, b, clock } = replicas(async (run) => {
+    const verdict = run.approve('book', { message: 'Book?', ...optionsOf(run) })
+    await run.step('look', async () => await work.opened)
+    return await verdict
+  })
+  const { id } = await begin(a, 'go')
+  await settle()
+  const closed = a.handler.close({ graceMs: 10 })
+  await settle()
+  clock.advance(10)
+  await settle()
+  work.open()
+  await closed
+  await a.tasks.destroy()
+  await pass(clock, async () => (await asked(b, id)).length > 0)
+  await answer(b, id, { 'book#1': 'approve' })
+  await pass(clock, async () => (await stateAt(b, id)) === 'completed')
+  expect(await resultAt(b, id)).toEqual(['approve'])
+  expect([...a.errors, ...b.errors]).toEqual([])
+})
+
+test('a question may have the signal of its run when the user cancels', async () => {
+  const reasons: unknown[] = []
+  const { a, clock } = replicas(async (run) => {
+    const verdict = run.approve('book', { message: 'Book?', signal: run.signal })
+    return await verdict.catch((reason: unknown) => {
+      reasons.push(reason)
+      throw reason
+    })
+  })
+  const { id } = await begin(a, 'go')
+  await settle()
+  await call(jsonRpc, a, 'CancelTask', { id })
+  await pass(clock, async () => (await stateAt(a, id)) === 'canceled')
+  expect(reasons.map((reason) => A2AError.is(reason, 'TASK_CANCELED'))).toEqual([true])
+  expect(a.errors).toEqual([])
 })
