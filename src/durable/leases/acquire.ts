@@ -83,13 +83,13 @@ export class LeaseAcquirer<S extends string> {
         throw terminal({ id: key.id, state }, 'update')
       const { leaseId } = grant
       if (!(await this.#isOwn(cached, leaseId, attempts))) return { type: 'elsewhere', leaseId }
-      const left = grant.replaced ?? (isLatest ? undefined : leftUnseen(cached, note))
+      const left = leftBehind(cached, note, grant, attempts)
       const recovered = left && (await this.#recover(cached, leaseId, left, note, handler))
       if (recovered !== undefined) return recovered
       const changes = received.filter(({ generation }) => generation > since)
       return handler.onGranted(cached, leaseId, changes)
     } catch (error) {
-      await this.#giveBack(cached, grant, attempts, since)
+      await this.#giveBack(cached, leftBehind(cached, note, grant, attempts), attempts, since)
       throw error
     } finally {
       this.#received.delete(cached)
@@ -166,16 +166,16 @@ export class LeaseAcquirer<S extends string> {
   /** Ends the attempts with these ids. Released, the task of a dead holder would look as if nothing were left to do. */
   async #giveBack(
     cached: CachedTask<S>,
-    grant: Grant | undefined,
+    left: Replaced | undefined,
     attempts: readonly Attempt[],
     since: number,
   ): Promise<void> {
-    if (grant?.replaced === undefined) {
-      await Promise.all(attempts.map(({ id }) => this.#releaseUnused(cached.key, id, since)))
-      return
-    }
-    const left = fromStoredNote(grant.replaced.note)
-    await this.#putBack(cached, grant.leaseId, left).catch(this.#context.storeClient.report)
+    const { report } = this.#context.storeClient
+    const end = async (id: string): Promise<unknown> =>
+      left === undefined
+        ? await this.#releaseUnused(cached.key, id, since)
+        : await this.#putBack(cached, id, fromStoredNote(left.note)).catch(report)
+    await Promise.all(attempts.map(({ id }) => end(id)))
   }
 
   /**
@@ -190,12 +190,16 @@ export class LeaseAcquirer<S extends string> {
 }
 
 /**
- * What a dead holder may have left where the answer that said so was lost: its note is lost too, but the log shows a turn that
- * is open.
+ * What a dead holder has left. Where the answer that said so was lost, its note is lost too, but the log shows whether a turn is
+ * open.
  */
-function leftUnseen<S extends string>(
+function leftBehind<S extends string>(
   { record: { task } }: CachedTask<S>,
   { worker }: LeaseNote,
+  grant: Grant | undefined,
+  attempts: readonly Attempt[],
 ): Replaced | undefined {
-  return task.turn === undefined ? undefined : { note: toStoredNote({ ...NO_NOTE, worker }) }
+  const isAnswered = grant !== undefined && grant.leaseId === attempts.at(-1)?.id
+  if (isAnswered || task.turn === undefined) return grant?.replaced
+  return { note: toStoredNote({ ...NO_NOTE, worker }) }
 }

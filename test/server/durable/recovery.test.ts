@@ -1,4 +1,5 @@
 import type { Run, Execute } from 'a2a-tasks/server'
+import type { TaskStore } from 'a2a-tasks/durable'
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import {
@@ -394,4 +395,41 @@ test('a message that a dead process left unread comes first, also where the answ
   await begin(b, 'Paris', id)
   await pass(clock, async () => (await state(b, id)) === 'completed')
   expect(textsOf(await get(b, id))).toEqual(['Rome to Paris'])
+})
+
+test('a turn whose time has come continues, also where no answer to the acquisition of its lease arrives', async () => {
+  let isLost = false
+  const losing = (store: TaskStore): TaskStore =>
+    new Proxy(store, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name)
+        if (name !== 'acquire' || !isLost)
+          return typeof value === 'function' ? (value.bind(target) as unknown) : value
+        return async (...given: Parameters<TaskStore['acquire']>) => {
+          await target.acquire(...given)
+          throw new Error('The answer is lost')
+        }
+      },
+    })
+  const execute: Execute = async (run) => {
+    await run.sleep('pause', { ms: 600_000 })
+    return 'done'
+  }
+  const { all, clock } = cluster([execute, execute], {}, (store, at) => (at === 0 ? store : losing(store)))
+  const [a, b] = all as [Replica, Replica]
+  const { id } = await begin(a, 'go')
+  await pass(clock, () => a.tasks.stats().leases === 0)
+  a.store.fail()
+  b.store.fail('orphans')
+  clock.advance(600_000)
+  isLost = true
+  let isRefused = false
+  begin(b, 'more', id).catch(() => {
+    isRefused = true
+  })
+  await pass(clock, () => isRefused)
+  isLost = false
+  b.store.mend()
+  await pass(clock, async () => (await state(b, id)) === 'completed')
+  expect(textsOf(await get(b, id))).toEqual(['done'])
 })
