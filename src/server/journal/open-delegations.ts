@@ -24,6 +24,10 @@ export class OpenDelegations {
     this.#port = port
   }
 
+  get openCount(): number {
+    return this.#open.size
+  }
+
   open(): OpenDelegation {
     const { marks } = this.#port
     const delegation: OpenDelegation = {

@@ -118,6 +118,12 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     return (this.#parts?.delegations.followers.size ?? 0) > 0
   }
 
+  /** Whether another agent waits for an answer of the code. */
+  get isAskedByAgent(): boolean {
+    const { marks, followers } = this.#made.delegations
+    return marks.openCount > followers.size
+  }
+
   /** Whether the code waits for a time, a signal or another agent. */
   get hasWaits(): boolean {
     return this.#waitCount > 0

@@ -23,6 +23,8 @@ export interface Parked {
   readonly isAsking: boolean
   /** Whether the code waits for the user or a signal, beside other agents. */
   readonly isBesideOthers: boolean
+  /** Whether another agent waits for an answer of the code. No follower reads its task. */
+  readonly isAskedByAgent: boolean
 }
 
 export interface ActiveRun<P extends Principal> {

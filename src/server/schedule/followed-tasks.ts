@@ -5,7 +5,7 @@
  */
 import { onAbort } from '../../runtime/abort.js'
 import type { LeasedTasks } from '../../core/managers.js'
-import type { TaskSnapshot } from '../../core/task.js'
+import type { TaskKey } from '../../core/task.js'
 import type { Parked } from './active-run.js'
 import type { DelegationMarks } from '../journal/delegation-marks.js'
 import { isOver, type Follower } from '../../remote/follower.js'
@@ -103,19 +103,22 @@ export class FollowedTasks {
 
   #end(taskId: string, reason: unknown): void {
     const task = this.#leased.peekTask(taskId)
+    const isAsked = this.parkedOf(taskId)?.isAskedByAgent === true
     const followers = this.#remove(taskId)
-    if (!isTaskEnd(reason)) for (const follower of followers) follower.stop(reason)
-    else void this.#cancel(task, followers, reason)
+    if (isTaskEnd(reason)) void this.#cancel(followers, reason, isAsked ? null : task)
+    else for (const follower of followers) follower.stop(reason)
   }
 
   /**
    * A task that could not be canceled at its agent stays marked, and so does one whose agents were left to the code, which has
    * not continued.
+   *
+   * @param marked - Whose mark is removed when all followed tasks are canceled. `null` where a task that nobody follows is left.
    */
-  async #cancel(task: TaskSnapshot | null, followers: ReadonlySet<Follower>, reason: unknown): Promise<void> {
+  async #cancel(followers: ReadonlySet<Follower>, reason: unknown, marked: TaskKey | null): Promise<void> {
     if (followers.size === 0) return
     const outcomes = [...followers].map((follower) => follower.canceled(reason))
-    if ((await Promise.all(outcomes)).every(isOver) && task !== null) await this.#marks.remove(task)
+    if ((await Promise.all(outcomes)).every(isOver) && marked !== null) await this.#marks.remove(marked)
   }
 
   #remove(taskId: string): ReadonlySet<Follower> {

@@ -62,13 +62,13 @@ export class IdleRuns<P extends Principal> {
   #letGo(active: ActiveRun<P>): void {
     const { registry, release } = this.#context
     const { run, task } = active
-    const { wakeAt, signals, hasWaits } = run.turn
+    const { wakeAt, signals, hasWaits, isAskedByAgent } = run.turn
     if (task === undefined || wakeAt === undefined || !this.#mayLetGo(active)) return
     if (registry.runOf(task.id) !== active) return
     active.isLetGo = true
     const isBesideOthers = run.isWaiting || signals.length > 0
     if (!run.isWaiting || hasWaits)
-      active.parked = { wakeAt, signals, isAsking: run.isWaiting, isBesideOthers }
+      active.parked = { wakeAt, signals, isAsking: run.isWaiting, isBesideOthers, isAskedByAgent }
     const reason = new A2AError('LEASE_LOST', 'The run was let go while it waited', { taskId: task.id })
     active.followers = run.letGo(reason)
     release(active)

@@ -358,6 +358,31 @@ describe('the cancel of a task whose process has died', () => {
     expect(asking.tasks.countTasks({ state: 'completed' })).toBe(1)
   })
 
+  test('reaches an agent that asks beside one that works, of a run that has left the memory', async () => {
+    const asking = await child(async (run) => textOf(await run.requireInput('Which seat?')))
+    const slow = await slowChild()
+    const { a, clock } = replicas(async (run) => {
+      const seats = run.delegate('ask', asking.client, 'Lisbon')
+      await Promise.all([seats, run.delegate('book', slow.client, 'Lisbon')])
+    })
+    const { id } = await begin(a, 'go')
+    await until(() => slow.tasks.countTasks({ state: 'working' }) === 1)
+    await until(async () => (await stateAt(a, id)) === 'input-required')
+    await until(
+      async () => (await a.tasks.journal(id)).filter(({ entry }) => entry.kind === 'handle').length > 1,
+    )
+    clock.advance(61_000)
+    await until(() => a.handler.stats().runs.waiting === 0)
+    await a.tasks.cancelTask(id)
+    await until(() => slow.tasks.countTasks({ state: 'canceled' }) === 1)
+    for (let sweeps = 0; sweeps < 3; sweeps += 1) {
+      await settle()
+      clock.advance(15_001)
+    }
+    await until(() => asking.tasks.countTasks({ state: 'canceled' }) === 1)
+    expect(a.errors).toEqual([])
+  })
+
   test('reaches an agent that works beside steps of which the code asks later', async () => {
     const slow = await slowChild()
     const execute: Execute = async (run) => {
