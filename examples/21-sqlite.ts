@@ -5,18 +5,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { A2AClient } from 'a2a-tasks/client'
 import { createRequestHandler } from 'a2a-tasks/server'
-import { openTasks, type SqliteDatabase } from 'a2a-tasks/stores/sqlite'
-import Database from 'libsql'
+import { openTasks } from 'a2a-tasks/stores/sqlite'
 
 const folder = await mkdtemp(join(tmpdir(), 'tasks-'))
 const file = join(folder, 'tasks.db')
 
-// With node:sqlite, pass the path: openTasks(file). Node 20 lacks it, and needs a database of libsql.
-const hasSqlite = process.getBuiltinModule('node:sqlite') !== undefined
-const open = (): string | SqliteDatabase => (hasSqlite ? file : new Database(file))
-
 // The first process translates a part of the book, and ends.
-const before = await openTasks(open(), { retention: false })
+const before = await openTasks(file, { retention: false })
 const { id } = await before.createTask({ skill: 'translate', input: { pages: 3 } })
 await before.updateTask(id, { state: 'working', message: 'Page 1 of 3' })
 await before.appendArtifact(id, { artifactId: 'book', parts: [{ text: 'Es war einmal' }] })
@@ -24,7 +19,7 @@ await before.appendArtifact(id, { artifactId: 'book', parts: [{ text: ' ein Kön
 await before.destroy()
 
 // The second process finds the task, and continues where the first one stopped.
-const after = await openTasks(open())
+const after = await openTasks(file)
 const task = await after.getTask(id)
 assert.equal(task?.state, 'working')
 assert.equal(task.artifacts[0]?.parts?.[0]?.text, 'Es war einmal ein König,')

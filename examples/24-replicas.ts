@@ -13,14 +13,13 @@ import { A2AClient } from 'a2a-tasks/client'
 import { createRequestHandler, textOf } from 'a2a-tasks/server'
 import { toNodeListener } from 'a2a-tasks/server/node'
 import { openTasks } from 'a2a-tasks/stores/sqlite'
-import Database from 'libsql'
 
 const [, , file] = process.argv
 await (file === undefined ? main() : replica(file))
 
 /** One of the processes: it sends its URL to the parent, and ends when the parent disconnects. */
 async function replica(path: string): Promise<void> {
-  const tasks = await openTasks(new Database(path), {
+  const tasks = await openTasks(path, {
     leaseMs: 2_000,
     sweepIntervalMs: 200,
     recover: 'fail',

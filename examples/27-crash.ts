@@ -12,7 +12,6 @@ import { A2AClient } from 'a2a-tasks/client'
 import { createRequestHandler, textOf } from 'a2a-tasks/server'
 import { toNodeListener } from 'a2a-tasks/server/node'
 import { openTasks } from 'a2a-tasks/stores/sqlite'
-import Database from 'libsql'
 
 const [, , folder, name = ''] = process.argv
 await (folder === undefined ? main() : replica(folder))
@@ -34,7 +33,7 @@ async function replica(folder: string): Promise<void> {
       const hotel = await run.step('hotel', () => book(`hotel in ${city}`))
       return `${flight}, ${hotel}`
     },
-    tasks: await openTasks(new Database(join(folder, 'tasks.db')), { leaseMs: 2_000, sweepIntervalMs: 200 }),
+    tasks: await openTasks(join(folder, 'tasks.db'), { leaseMs: 2_000, sweepIntervalMs: 200 }),
   })
   const server = createServer(toNodeListener(handler.fetch)).listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -6,14 +6,12 @@ import { programsOf } from '../support/markdown.js'
 import { read } from '../support/repository.js'
 
 const consumer = new Consumer()
-consumer.install('libsql')
 afterAll(() => {
   consumer.remove()
 })
 
-const TASKS = `import Database from 'libsql'
-import { openTasks } from 'a2a-tasks/stores/sqlite'
-const tasks = await openTasks(new Database('tasks.db'), { leaseMs: 400, sweepIntervalMs: 100 })
+const TASKS = `import { openTasks } from 'a2a-tasks/stores/sqlite'
+const tasks = await openTasks('tasks.db', { leaseMs: 400, sweepIntervalMs: 100 })
 `
 
 /** Sends one message of the user, prints what the agent says and the task, and dies. */

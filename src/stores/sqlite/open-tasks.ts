@@ -30,12 +30,14 @@ export interface OpenTasksOptions<S extends string = TaskState>
  * tables. Other processes may have the file open at the same time. The file is switched to WAL mode, so it cannot be on a
  * network drive.
  *
- * @param database The path of the file, which is opened with `node:sqlite` and closed when the manager is destroyed. On
- *   runtimes without `node:sqlite`, an open database of `libsql` or `better-sqlite3`, which the caller closes.
+ * @param database The path of the file, which is closed when the manager is destroyed. It is opened with `node:sqlite`, and
+ *   on runtimes without it with the package `libsql`. Or an open database of `node:sqlite`, `libsql` or `better-sqlite3`,
+ *   which the caller closes.
  * @throws {TypeError | RangeError} for an invalid option; the message names it. `TypeError` for a value that is not a
  *   database.
  * @throws {A2AError} `STORE_FAILED` for a file whose tables a later release has created.
- * @throws {Error} for a path on a runtime without `node:sqlite`, and for a file that cannot be in WAL mode.
+ * @throws {Error} for a path on a runtime without `node:sqlite` where `libsql` is not installed, and for a file that cannot
+ *   be in WAL mode.
  * @example
  * const tasks = await openTasks('tasks.db')
  */
@@ -44,7 +46,7 @@ export async function openTasks<S extends string = TaskState>(
   options: OpenTasksOptions<S> = {},
 ): Promise<DurableTaskManager<S>> {
   if (typeof database !== 'string') return new DurableTaskManager<S>(await managerOptions(database, options))
-  const opened = open(database)
+  const opened = await open(database)
   try {
     return new FileTaskManager<S>(await managerOptions(opened, options), opened)
   } catch (error) {
@@ -132,20 +134,31 @@ const BUSY_TIMEOUT_MS = 100
 
 const LAST_BUSY_TIMEOUT_MS = 5_000
 
-function open(path: string): ClosableDatabase {
-  // Node 22.13 and later, and Deno have it.
-  const sqlite = builtin('node:sqlite') as
-    { DatabaseSync: new (path: string) => ClosableDatabase } | undefined
-  if (sqlite === undefined) throw new Error(NO_SQLITE)
-  const database = new sqlite.DatabaseSync(path)
+async function open(path: string): Promise<ClosableDatabase> {
+  const database = new (await driver())(path)
   database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
   return database
 }
 
-const NO_SQLITE = `To open a path, openTasks() needs "node:sqlite", which this runtime does not have. Use Node 22.13 or later. \
-Or pass an open database of "libsql", or on Node 22 and later of "better-sqlite3":
+type Driver = new (path: string) => ClosableDatabase
 
-  npm install libsql
+async function driver(): Promise<Driver> {
+  // Node 22.13 and later, and Deno have it.
+  const sqlite = builtin('node:sqlite') as { readonly DatabaseSync: Driver } | undefined
+  if (sqlite !== undefined) return sqlite.DatabaseSync
+  try {
+    // Bundlers leave it out: most programs need none of it.
+    const libsql = (await import(/* webpackIgnore: true */ /* @vite-ignore */ LIBSQL)) as {
+      readonly default: Driver
+    }
+    return libsql.default
+  } catch (cause) {
+    throw new Error(NO_SQLITE, { cause })
+  }
+}
 
-  import Database from 'libsql'
-  const tasks = await openTasks(new Database('tasks.db'))`
+const LIBSQL: string = 'libsql'
+
+const NO_SQLITE = `This runtime has no SQLite of its own: use Node 22.13 or later, or run
+
+  npm install libsql`

@@ -107,8 +107,8 @@ describe('openTasks() with an open database', () => {
   })
 })
 
-const WITH_SQLITE = {
-  'keeps tasks in the file, and closes it': async () => {
+describe('openTasks() with a path', () => {
+  test('keeps tasks in the file, and closes it', async () => {
     const tasks = await openTasks(file.path)
     const { id } = await tasks.createTask({ skill: 'echo' })
     await tasks.destroy()
@@ -116,11 +116,11 @@ const WITH_SQLITE = {
     const again = await openTasks(file.path)
     expect(await again.getTask(id)).toMatchObject({ skill: 'echo' })
     await again.destroy()
-  },
-  'goes on with the rest while another process has the file locked': async () => {
+  })
+
+  test('goes on with the rest while another process has the file locked', async () => {
     const tasks = await openTasks(file.path)
-    // Within a process, the locks of libsql are none to node:sqlite.
-    const other = new (sqlite ?? expect.unreachable()).DatabaseSync(file.path)
+    const other = new (sqlite?.DatabaseSync ?? Database)(file.path)
     other.exec('BEGIN IMMEDIATE')
     const creating = tasks.createTask({ skill: 'echo' })
     // Could not be ended if the process were blocked until then.
@@ -128,28 +128,10 @@ const WITH_SQLITE = {
     expect(await creating).toMatchObject({ skill: 'echo' })
     other.close()
     await tasks.destroy()
-  },
-  'refuses a file that is no database': async () => {
+  })
+
+  test('refuses a file that is no database', async () => {
     writeFileSync(`${file.path}-other`, 'text'.repeat(1_000))
     await expect(openTasks(`${file.path}-other`)).rejects.toThrow('file is not a database')
-  },
-}
-
-const WITHOUT_SQLITE = {
-  'says which packages will do, and how, where there is no node:sqlite': async () => {
-    const refusal = openTasks(file.path)
-    await expect(refusal).rejects.toThrow('openTasks() needs "node:sqlite", which this runtime does not have')
-    await expect(refusal).rejects.toThrow(
-      'Or pass an open database of "libsql", or on Node 22 and later of "better-sqlite3"',
-    )
-    await expect(refusal).rejects.toThrow(`
-  npm install libsql
-
-  import Database from 'libsql'
-  const tasks = await openTasks(new Database('tasks.db'))`)
-  },
-}
-
-describe('openTasks() with a path', () => {
-  for (const [name, run] of Object.entries(sqlite ? WITH_SQLITE : WITHOUT_SQLITE)) test(name, run)
+  })
 })
