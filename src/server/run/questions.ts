@@ -128,26 +128,35 @@ export class Questions<P extends Principal> {
     question?.drop(reason)
   }
 
+  /** Rejects the question, if it is open or the journal has yet to answer it. */
+  dropNamed(name: string, reason: Error): void {
+    if (this.#isNamed(name)) this.drop(reason)
+  }
+
   /**
-   * Rejects the open question, and moves the task on in one change with the entries. In a replay an earlier attempt has done so,
-   * and a message that waits answers a later question. A run that is over moves nothing: another may ask the question again.
+   * Rejects the question, and moves the task on in one change with the entries. In a replay an earlier attempt has done so, and
+   * a message that waits answers a later question. A run that is over moves nothing: another may ask the question again.
    *
-   * @returns `false`, with nothing changed, when no question is open, or its answer has arrived.
+   * @returns `false`, with nothing changed, when the question is not open any more.
    */
-  withdraw(reason: Error, entries: () => readonly JournalEntry[] = () => []): boolean {
+  withdraw(name: string, reason: Error, entries: () => readonly JournalEntry[] = () => []): boolean {
     const { context, move, task, signal } = this.#run
     const { journal, onWaiting } = this.#parts
     const { isRepeating } = journal
+    if (!this.#isNamed(name)) return false
     if (signal().aborted) {
       this.drop(signal().reason as Error)
       return true
     }
-    const isAnswered = this.#replayed === undefined || (!isRepeating && context.queues.has(task().id))
-    if (this.#open === undefined && isAnswered) return false
+    if (this.#open === undefined && !isRepeating && context.queues.has(task().id)) return false
     if (!isRepeating) move('working', entries())
     this.drop(reason)
     onWaiting()
     return true
+  }
+
+  #isNamed(name: string): boolean {
+    return (this.#open ?? this.#replayed)?.name === name
   }
 
   /** Forgets the open question. Its promise stays pending. */

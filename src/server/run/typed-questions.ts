@@ -52,8 +52,8 @@ interface Parts {
       prompt: Say,
       check: CheckAnswer,
     ): { readonly name: string; readonly answer: Promise<ReadonlyMessage> }
-    withdraw(reason: Error, entries?: () => readonly JournalEntry[]): boolean
-    drop(reason: Error): void
+    withdraw(name: string, reason: Error, entries?: () => readonly JournalEntry[]): boolean
+    dropNamed(name: string, reason: Error): void
   }
   readonly ids: Pick<TurnIds, 'ofAnswer'>
 }
@@ -79,6 +79,11 @@ type Found = {
   readonly problem?: string
   /** Whether the time limit has passed. */
   readonly isLate?: boolean
+}
+
+/** The question that is open for one call. */
+interface Posed {
+  name?: string
 }
 
 interface AskSettings {
@@ -242,17 +247,22 @@ async function askAll(
       taskId: taskId(),
       timeoutMs: expiresInMs ?? 0,
     })
+  const posed: Posed = {}
   const timer =
     expiresInMs === undefined || first === undefined
       ? undefined
-      : await host.limit(`answer to ${first.key}`, expiresInMs, (entries) => expire(host, late(), entries))
-  const stop = onAbort(signal, () => void withdraw(host, withdrawn(taskId(), signal)))
+      : await host.limit(`answer to ${first.key}`, expiresInMs, (entries) =>
+          expire(host, posed, late(), entries),
+        )
+  const stop = onAbort(signal, () => void withdraw(host, posed, withdrawn(taskId(), signal)))
   try {
     let problem: string | undefined
     for (let left = attempts; open.size > 0;) {
-      if (signal?.aborted) throw withdrawn(taskId(), signal)
+      // Code whose run is over passes its journal, also where its questions have the signal of the run.
+      const isPassed = host.signal().aborted && host.journal.isReplaying
+      if (signal?.aborted && !isPassed) throw withdrawn(taskId(), signal)
       requireTime(host, timer, late)
-      const found = await askOnce(host, [...open.values()], { problem, timer })
+      const found = await askOnce(host, [...open.values()], { posed, problem, timer })
       for (const [id, value] of Object.entries(found.values)) {
         values.set(open.get(id)?.key ?? id, value)
         open.delete(id)
@@ -281,20 +291,30 @@ function withdrawn(taskId: string, signal: AbortSignal | undefined): A2AError {
   return new A2AError('WAIT_ABORTED', text, { taskId }, { cause: signal?.reason })
 }
 
-function expire(host: AskHost, reason: Error, entries?: () => readonly JournalEntry[]): boolean {
-  if (entries === undefined) {
-    host.questions.drop(reason)
-    return true
-  }
-  return withdraw(host, reason, entries)
+function expire(
+  host: AskHost,
+  posed: Posed,
+  reason: Error,
+  entries?: () => readonly JournalEntry[],
+): boolean {
+  if (entries !== undefined) return withdraw(host, posed, reason, entries)
+  if (posed.name !== undefined) host.questions.dropNamed(posed.name, reason)
+  return true
 }
 
-function withdraw({ questions }: AskHost, reason: Error, entries?: () => readonly JournalEntry[]): boolean {
+/** Withdraws the question of this call. Another branch of the code may have another one open. */
+function withdraw(
+  { questions }: AskHost,
+  { name }: Posed,
+  reason: Error,
+  entries?: () => readonly JournalEntry[],
+): boolean {
+  if (name === undefined) return false
   try {
-    return questions.withdraw(reason, entries)
+    return questions.withdraw(name, reason, entries)
   } catch (error) {
     // The task has ended, or its journal is full.
-    questions.drop(error as Error)
+    questions.dropNamed(name, error as Error)
     return true
   }
 }
@@ -302,7 +322,15 @@ function withdraw({ questions }: AskHost, reason: Error, entries?: () => readonl
 async function askOnce(
   host: AskHost,
   items: readonly Item[],
-  { problem, timer }: { readonly problem: string | undefined; readonly timer: QuestionTimer | undefined },
+  {
+    posed,
+    problem,
+    timer,
+  }: {
+    readonly posed: Posed
+    readonly problem: string | undefined
+    readonly timer: QuestionTimer | undefined
+  },
 ): Promise<Found> {
   const { journal, signal } = host
   const check: CheckAnswer = (message) => requireFitting(items, answersIn(message) ?? new Map())
@@ -311,7 +339,8 @@ async function askOnce(
     promptOf(items, problem, timer?.dueAt),
     check,
   )
-  const message = await answer
+  posed.name = name
+  const message = await answer.finally(() => delete posed.name)
   const known = journal.pass('value', name)
   // An earlier attempt has recorded it.
   if (known !== undefined) return known.value as Found

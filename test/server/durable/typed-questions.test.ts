@@ -203,3 +203,18 @@ test('a question may have the signal of its run when the user cancels', async ()
   expect(reasons.map((reason) => A2AError.is(reason, 'TASK_CANCELED'))).toEqual([true])
   expect(a.errors).toEqual([])
 })
+
+test('a question whose signal has aborted leaves the question of another branch alone', async () => {
+  const { a, clock } = replicas(async (run) => {
+    const first = run.requireInput('Why?')
+    const second = run.approve('book', { message: 'Book?', signal: AbortSignal.abort() })
+    const codeOf = (error: unknown): string => (A2AError.is(error) ? error.code : String(error))
+    return `${await second.catch(codeOf)}, ${textOf(await first)}`
+  })
+  const { id } = await begin(a, 'go')
+  await settle()
+  expect(await stateAt(a, id)).toBe('input-required')
+  await send(a, 'No reason', id)
+  await pass(clock, async () => (await stateAt(a, id)) === 'completed')
+  expect(await resultAt(a, id)).toEqual(['WAIT_ABORTED, No reason'])
+})

@@ -383,6 +383,26 @@ describe('the cancel of a task whose process has died', () => {
     expect(a.errors).toEqual([])
   })
 
+  test('reaches an agent that works after an answer to a question with the signal of the run', async () => {
+    const slow = await slowChild()
+    const { a, b, clock } = replicas(async (run) => {
+      await run.approve('book', { message: 'Book?', signal: run.signal })
+      return (await run.delegate('book', slow.client, 'Lisbon')).text
+    })
+    const { id } = await begin(a, 'go')
+    await until(async () => (await stateAt(a, id)) === 'input-required')
+    await begin(a, 'approve', id)
+    await until(async () => (await a.tasks.journal(id)).some(({ entry }) => entry.kind === 'handle'))
+    a.store.fail()
+    await b.tasks.cancelTask(id)
+    for (let sweeps = 0; sweeps < 3; sweeps += 1) {
+      await settle()
+      clock.advance(15_001)
+    }
+    await until(() => slow.tasks.countTasks({ state: 'canceled' }) === 1)
+    expect(b.errors).toEqual([])
+  })
+
   test('reaches an agent that works beside steps of which the code asks later', async () => {
     const slow = await slowChild()
     const execute: Execute = async (run) => {
