@@ -248,19 +248,16 @@ async function askAll(
       timeoutMs: expiresInMs ?? 0,
     })
   const posed: Posed = {}
+  const onTime = (entries?: () => readonly JournalEntry[]): boolean => expire(host, posed, late(), entries)
   const timer =
     expiresInMs === undefined || first === undefined
       ? undefined
-      : await host.limit(`answer to ${first.key}`, expiresInMs, (entries) =>
-          expire(host, posed, late(), entries),
-        )
+      : await host.limit(`answer to ${first.key}`, expiresInMs, onTime)
   const stop = onAbort(signal, () => void withdraw(host, posed, withdrawn(taskId(), signal)))
   try {
     let problem: string | undefined
     for (let left = attempts; open.size > 0;) {
-      // Code whose run is over passes its journal, also where its questions have the signal of the run.
-      const isPassed = host.signal().aborted && host.journal.isReplaying
-      if (signal?.aborted && !isPassed) throw withdrawn(taskId(), signal)
+      requireWanted(host, signal)
       requireTime(host, timer, late)
       const found = await askOnce(host, [...open.values()], { posed, problem, timer })
       for (const [id, value] of Object.entries(found.values)) {
@@ -277,6 +274,12 @@ async function askAll(
     stop()
     timer?.stop()
   }
+}
+
+/** Code whose run is over passes its journal, also where its questions have the signal of the run. */
+function requireWanted({ taskId, signal: over, journal }: AskHost, signal: AbortSignal | undefined): void {
+  if (signal?.aborted !== true || (over().aborted && journal.isReplaying)) return
+  throw withdrawn(taskId(), signal)
 }
 
 function requireTime({ journal }: AskHost, timer: QuestionTimer | undefined, late: () => Error): void {
