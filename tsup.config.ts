@@ -9,7 +9,7 @@ import { buildSharedPage, sharedPage } from './.config/shared-page.js'
 type Plugin = NonNullable<Options['esbuildPlugins']>[number]
 
 /**
- * Marks the calls that make a module's constants as pure, so that bundlers drop what a user does not import.
+ * Marks what makes the constants of a module as pure, so that bundlers drop what a user does not import.
  *
  * The package has no side effects, but bundlers see that only of functions in the same file, and the build decides which
  * those are. Without the marks, a schema that is not imported stays in the user's bundle.
@@ -17,17 +17,14 @@ type Plugin = NonNullable<Options['esbuildPlugins']>[number]
 const pureConstants: Plugin = {
   name: 'pure-constants',
   setup(build) {
-    build.onLoad(
-      { filter: /[\\/]src[\\/](runtime|core|schemas|wire|compat|client|http|agent-card)[\\/].*\.ts$/ },
-      async ({ path }) => {
-        const file = ts.createSourceFile(path, await readFile(path, 'utf8'), ts.ScriptTarget.Latest)
-        let contents = file.text
-        for (const at of constantCalls(file)) {
-          contents = `${contents.slice(0, at)}/* @__PURE__ */ ${contents.slice(at)}`
-        }
-        return { contents, loader: 'ts' }
-      },
-    )
+    build.onLoad({ filter: /[\\/]src[\\/].*\.ts$/ }, async ({ path }) => {
+      const file = ts.createSourceFile(path, await readFile(path, 'utf8'), ts.ScriptTarget.Latest)
+      const inserts = file.statements.filter(ts.isVariableStatement).flatMap((each) => marksOf(each, file))
+      let contents = file.text
+      for (const [at, text] of inserts.sort(([a], [b]) => b - a))
+        contents = contents.slice(0, at) + text + contents.slice(at)
+      return { contents, loader: 'ts' }
+    })
   },
 }
 
@@ -43,16 +40,46 @@ const pureCommonJs: NonNullable<Options['plugins']>[number] = {
   },
 }
 
-/** Start positions, last first, of the calls that run at load time to make a module's constants. */
-function constantCalls(file: ts.SourceFile): number[] {
-  const starts = new Set<number>()
+type Insert = readonly [at: number, text: string]
+
+/** Marks for the calls that run at load time to make the constants of `statement`, and for what bundlers take for a call. */
+function marksOf(statement: ts.VariableStatement, file: ts.SourceFile): Insert[] {
+  const calls = new Set<number>()
+  let mayCall = false
   const visit = (node: ts.Node): void => {
     if (ts.isFunctionLike(node) || ts.isClassLike(node)) return
-    if (ts.isCallExpression(node) || ts.isNewExpression(node)) starts.add(node.getStart(file))
-    ts.forEachChild(node, visit)
+    if (ts.isCallExpression(node) || ts.isNewExpression(node)) {
+      calls.add(node.getStart(file))
+      // What is called goes with the call.
+      node.arguments?.forEach(visit)
+    } else {
+      mayCall ||= isMaybeCall(node)
+      ts.forEachChild(node, visit)
+    }
   }
-  file.statements.filter(ts.isVariableStatement).forEach(visit)
-  return [...starts].sort((a, b) => b - a)
+  return statement.declarationList.declarations.flatMap(({ initializer }): Insert[] => {
+    if (initializer === undefined) return []
+    calls.clear()
+    mayCall = false
+    visit(initializer)
+    const marks = [...calls].map((at): Insert => [at, PURE])
+    if (!mayCall) return marks
+    return [[initializer.getStart(file), `${PURE}(() => (`], ...marks, [initializer.end, '))()']]
+  })
+}
+
+const PURE = '/* @__PURE__ */ '
+
+/** Reading a property, or a text or the members of a value, calls code if a getter, `toString` or an iterator is there. */
+function isMaybeCall(node: ts.Node): boolean {
+  return (
+    ts.isPropertyAccessExpression(node) ||
+    ts.isElementAccessExpression(node) ||
+    ts.isSpreadElement(node) ||
+    ts.isSpreadAssignment(node) ||
+    ts.isComputedPropertyName(node) ||
+    ts.isTemplateSpan(node)
+  )
 }
 
 const DECLARATIONS = '.cache/declarations'

@@ -6,7 +6,7 @@
 import { appendParts } from './artifacts/append-parts.js'
 import type { ArtifactChanged, FailureEntry, JournalEntry, TaskCreated } from './events.js'
 import type { TaskEvent, TaskStreamEvent } from './events.js'
-import { copyJson } from './json.js'
+import { copyJson, freezeDeep } from './json.js'
 import type { TaskState } from './lifecycle.js'
 import { mergedMetadata } from './metadata.js'
 import type { Artifact, DeepReadonly, Message, StateTransition } from './task.js'
@@ -127,8 +127,7 @@ export function applyArtifact(
 }
 
 /** Most of 100,000 tasks have no message and no artifact: they share one frozen empty array. */
-const NONE: never[] = []
-Object.freeze(NONE)
+const NONE: never[] = freezeDeep([])
 
 /** `array` with `element` at its end; a new array if it is empty. Pushing to `[]` reserves 17 elements. */
 function appended<T>(array: T[], element: T): T[] {

@@ -21,7 +21,7 @@ export type TaskState =
   | 'rejected'
 
 /** The states that may follow each state. A state that none follows is terminal. */
-export const VALID_TRANSITIONS = {
+export const VALID_TRANSITIONS = freezeDeep({
   submitted: ['working', 'failed', 'canceled', 'rejected'],
   working: ['input-required', 'auth-required', 'completed', 'failed', 'canceled', 'rejected'],
   'input-required': ['working', 'auth-required', 'failed', 'canceled', 'rejected'],
@@ -30,10 +30,13 @@ export const VALID_TRANSITIONS = {
   failed: [],
   canceled: [],
   rejected: [],
-} as const satisfies Readonly<Record<TaskState, readonly TaskState[]>>
+} as const satisfies Readonly<Record<TaskState, readonly TaskState[]>>)
 
 /** States in which the agent waits for the client: for input, or for credentials (A2A 1.0 §4.1.3). */
-export const INTERRUPTED_STATES = ['input-required', 'auth-required'] as const satisfies readonly TaskState[]
+export const INTERRUPTED_STATES = freezeDeep([
+  'input-required',
+  'auth-required',
+] as const satisfies readonly TaskState[])
 
 const BRAND: unique symbol = Symbol.for('a2a-tasks.lifecycle')
 
@@ -159,8 +162,6 @@ function checkEnds(lifecycle: Lifecycle<string>): void {
 
 /** The default lifecycle of a `TaskManager`. */
 export const A2A_LIFECYCLE: Lifecycle = makeLifecycle<TaskState>(VALID_TRANSITIONS)
-
-freezeDeep([VALID_TRANSITIONS, INTERRUPTED_STATES])
 
 /**
  * Whether the lifecycle has a transition from `from` to `to`. No state leads to itself, and unknown states lead

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { recordOf } from '../runtime/unread.js'
 import { A2AError } from './errors.js'
 import type { JsonObject } from './json-types.js'
 
@@ -56,10 +57,10 @@ const NOTHING: Spending = { total: {}, models: {} }
 export function spendingOf(
   task: { readonly metadata?: object | undefined } | undefined,
 ): Spending | undefined {
-  const found = fieldsOf(fieldsOf(task?.metadata)?.[SPENDING])
+  const found = recordOf(recordOf(task?.metadata)?.[SPENDING])
   const total = amountsOf(found?.['total'])
   if (total === undefined) return undefined
-  const models = Object.entries(fieldsOf(found?.['models']) ?? {}).flatMap(([model, given]) => {
+  const models = Object.entries(recordOf(found?.['models']) ?? {}).flatMap(([model, given]) => {
     const amounts = amountsOf(given)
     return amounts === undefined ? [] : [[model, amounts] as const]
   })
@@ -131,16 +132,11 @@ function exact(amount: number): number {
 
 /** `undefined` for what is not an object of amounts. */
 export function amountsOf(value: unknown): Amounts | undefined {
-  const amounts = fieldsOf(value)
+  const amounts = recordOf(value)
   if (amounts === undefined) return undefined
   const isAmount = (amount: unknown): boolean =>
     typeof amount === 'number' && amount >= 0 && amount < Infinity
   return Object.values(amounts).every(isAmount) ? (amounts as Amounts) : undefined
-}
-
-function fieldsOf(value: unknown): Readonly<Record<string, unknown>> | undefined {
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  return isObject ? (value as Record<string, unknown>) : undefined
 }
 
 function requireAtMost(subject: string, max: number, actual: number): void {

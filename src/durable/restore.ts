@@ -10,6 +10,7 @@ import { putClaim } from '../core/saved/redrive-claim.js'
 import type { TaskRecord } from '../core/task-record.js'
 import { keyOf, type Artifact, type DeepReadonly, type TaskSnapshot } from '../core/task.js'
 import { RESTORED } from '../runtime/document-kinds.js'
+import { isRecord } from '../runtime/unread.js'
 import { hashOf } from '../runtime/hash.js'
 import { headOf, toCheckpoint } from './cache/checkpoint.js'
 import type { DurableContext } from './context.js'
@@ -96,7 +97,7 @@ function contentId<S extends string>(
     redriven,
   }
   const sorted = (_: string, value: unknown): unknown =>
-    typeof value === 'object' && value !== null && !Array.isArray(value)
+    isRecord(value)
       ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)))
       : value
   return `restore ${hashOf(JSON.stringify(content, sorted))}`

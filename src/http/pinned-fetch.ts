@@ -7,6 +7,7 @@
  * @module
  */
 import { onAbort, raceAbort } from '../runtime/abort.js'
+import { hostOf } from './url.js'
 import { urlGuard, type UrlGuardOptions } from './url-guard.js'
 
 /** Resolves a name to its IP addresses. */
@@ -119,11 +120,6 @@ async function addressesOf(url: URL, { node, allow, resolve }: PinSettings): Pro
   // Node would resolve anything that is not an address.
   if (found.length > 0 && found.every((address) => isIP(address) !== 0)) return found
   throw fetchError(new Error(`${host} has no address`))
-}
-
-/** The host without the brackets of IPv6. */
-function hostOf({ hostname }: URL): string {
-  return hostname.replace(/^\[|\]$/g, '')
 }
 
 interface Outgoing {

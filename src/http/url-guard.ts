@@ -6,7 +6,7 @@
 import ipaddr from 'ipaddr.js'
 import { A2AError } from '../core/errors.js'
 import { requireFunctions, requireKnown } from '../runtime/options.js'
-import { shownUrl } from './url.js'
+import { hostOf, shownUrl } from './url.js'
 import { describe, quote } from '../runtime/describe.js'
 import { parseUrl } from '../runtime/url.js'
 
@@ -188,11 +188,6 @@ function toException(option: string, given: unknown): (host: string, url: URL) =
 
 function portOf({ port, protocol }: URL): string {
   return port || (protocol === 'https:' ? '443' : '80')
-}
-
-/** The host without the brackets of IPv6. */
-function hostOf({ hostname }: URL): string {
-  return hostname.replace(/^\[|\]$/g, '')
 }
 
 function toUrl(url: string | URL): URL {

@@ -28,6 +28,11 @@ export function shownUrl(text: string): string {
   return text === url.origin ? text : url.origin + url.pathname
 }
 
+/** The host without the brackets of IPv6. */
+export function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[|\]$/g, '')
+}
+
 function isWeb({ protocol }: URL): boolean {
   return /^https?:$/.test(protocol)
 }

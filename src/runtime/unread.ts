@@ -11,3 +11,8 @@ export type Unread = Readonly<Record<string, unknown>>
 export function isRecord(value: unknown): value is Unread {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
+
+/** `value` if it is an object and no array. */
+export function recordOf(value: unknown): Unread | undefined {
+  return isRecord(value) ? value : undefined
+}

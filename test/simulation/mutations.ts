@@ -1,4 +1,4 @@
-/** Faults of the past, to put back: the changelog describes each. */
+/** Faults of the past, to put back. */
 import type { Mutation } from './workers.js'
 
 export const MUTATIONS: readonly Mutation[] = [

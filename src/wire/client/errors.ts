@@ -4,6 +4,7 @@
  * @module
  */
 import { A2AError, type ErrorCode, type ErrorData } from '../../core/errors.js'
+import { recordOf, type Unread } from '../../runtime/unread.js'
 
 /** Facts about the request. They complete what the error leaves out. */
 export interface RemoteErrorContext {
@@ -31,10 +32,10 @@ const MAX_TEXT = 1_000
  * if the JSON is not an error of the protocol. `cause` is the response.
  */
 export function decodeError(json: unknown, context: RemoteErrorContext): A2AError | undefined {
-  const error = objectOf(objectOf(json)?.['error']) ?? objectOf(json)
+  const error = recordOf(recordOf(json)?.['error']) ?? recordOf(json)
   const { code, message, data, details = data } = error ?? {}
   if (error === undefined || (typeof code !== 'number' && typeof code !== 'string')) return undefined
-  const infos = Array.isArray(details) ? details.map(objectOf) : []
+  const infos = Array.isArray(details) ? details.map(recordOf) : []
   const info = infos.find((each) => isType(each, 'ErrorInfo'))
   const found = codeOf(info?.['reason'], Number(code), context.status)
   if (found === undefined) return undefined
@@ -51,8 +52,8 @@ export function decodeError(json: unknown, context: RemoteErrorContext): A2AErro
  * Empty if there is none.
  */
 export function textOfError(json: unknown): string {
-  const error = objectOf(json)
-  const { message, detail = message } = objectOf(error?.['error']) ?? error ?? {}
+  const error = recordOf(json)
+  const { message, detail = message } = recordOf(error?.['error']) ?? error ?? {}
   return typeof detail === 'string' ? plain(detail) : ''
 }
 
@@ -133,14 +134,7 @@ function dataOf(
   return Object.fromEntries(entries) as ErrorData[ErrorCode]
 }
 
-function objectOf(value: unknown): Record<string, unknown> | undefined {
-  // The keys of a plain object are strings.
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : undefined
-}
-
-function isType(detail: Record<string, unknown> | undefined, type: string): boolean {
+function isType(detail: Unread | undefined, type: string): boolean {
   const given = detail?.['@type']
   return typeof given === 'string' && given.endsWith(`google.rpc.${type}`)
 }
@@ -151,15 +145,15 @@ function plain(text: string): string {
 }
 
 function textsOf(metadata: unknown): Texts {
-  const entries = Object.entries(objectOf(metadata) ?? {})
+  const entries = Object.entries(recordOf(metadata) ?? {})
   return Object.fromEntries(
     entries.map(([key, value]) => [key, plain(typeof value === 'string' ? value : JSON.stringify(value))]),
   )
 }
 
-function violationOf(detail: Record<string, unknown> | undefined): Texts {
+function violationOf(detail: Unread | undefined): Texts {
   const violations = detail?.['fieldViolations']
-  const { field: path, description: reason } = objectOf(Array.isArray(violations) && violations[0]) ?? {}
+  const { field: path, description: reason } = recordOf(Array.isArray(violations) && violations[0]) ?? {}
   return {
     ...(typeof path === 'string' && { path: plain(path) }),
     ...(typeof reason === 'string' && { reason: plain(reason) }),

@@ -5,6 +5,7 @@
  */
 import type { ArtifactInput, PartInput } from '../../../core/params.js'
 import type { JsonValue } from '../../../core/json-types.js'
+import { isRecord } from '../../../runtime/unread.js'
 import {
   list,
   nonEmptyString,
@@ -119,5 +120,5 @@ export function textOf(message: unknown): string {
 
 /** Returns the fields of an object, and none for any other value. */
 export function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {}
+  return isRecord(value) ? { ...value } : {}
 }
