@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
@@ -17,6 +18,9 @@ export default defineConfig(({ mode }) => {
     include: LONG.map((glob) => glob.replace(/\*\*$/, '**/*.test.ts')),
     exclude: NO_TESTS,
     isolate: true,
+    // Much of their time, they wait for processes that they have started or killed. They begin when the fast ones have ended.
+    maxWorkers: availableParallelism() + 2,
+    sequence: { groupOrder: 1 },
   }
   return {
     root,
