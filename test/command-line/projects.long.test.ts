@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test, type TestContext } from 'vitest'
 import { ROOT } from '../support/repository.js'
 import { closedUrl } from './support/agents.js'
-import { install, PROGRAM, run, temporaryFolder } from './support/program.js'
+import { install, PROGRAM, runProcess as run, temporaryFolder } from './support/program.js'
 
 test('init writes an agent whose test passes, and overwrites nothing', async () => {
   const folder = temporaryFolder()

@@ -13,7 +13,7 @@ function heapMiB(): number {
   return process.memoryUsage().heapUsed / 2 ** 20
 }
 
-test('a million tasks of every fate pass through, and the memory stays', { timeout: 600_000 }, async () => {
+test('300,000 tasks of every fate pass through, and the memory stays', { timeout: 600_000 }, async () => {
   const clock = new ManualClock()
   const tasks = new TaskManager({ clock, maxTasks: 5_000, expiryMs: 1_000, taskTimeoutMs: 900 })
   const waits: Promise<unknown>[] = []
@@ -61,9 +61,10 @@ test('a million tasks of every fate pass through, and the memory stays', { timeo
     }
     return heap
   }
-  const settled = await pass(0, 100_000)
-  const after = await pass(100_000, 1_000_000)
-  expect(after - settled).toBeLessThan(8)
+  const settled = await pass(0, 50_000)
+  const after = await pass(50_000, 300_000)
+  // Some 8 bytes for each task. Without a leak it grows by less than 0.2 MiB.
+  expect(after - settled).toBeLessThan(2)
 
   tasks.prune()
   expect(tasks.size()).toBe(0)

@@ -133,7 +133,7 @@ describe('maxTotalBytes', () => {
 })
 
 describe('a manager that is full of', () => {
-  const BYTES = 16_000_000
+  const BYTES = 8_000_000
   const many = <T>(count: number, make: (index: number) => T): T[] =>
     Array.from({ length: count }, (_, index) => make(index))
   const deep = (depth: number): unknown => (depth === 0 ? [] : [deep(depth - 1)])

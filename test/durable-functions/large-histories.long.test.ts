@@ -6,10 +6,10 @@ import { ROOT } from '../support/repository.js'
 
 const MAIN = `
 import Database from 'libsql'
-import { TaskManager } from './src/index.ts'
-import { DurableTaskManager, memoryStore } from './src/durable/index.ts'
-import { createRequestHandler } from './src/server/index.ts'
-import { openTasks } from './src/stores/sqlite/index.ts'
+import { TaskManager } from 'a2a-tasks'
+import { DurableTaskManager, memoryStore } from 'a2a-tasks/durable'
+import { createRequestHandler } from 'a2a-tasks/server'
+import { openTasks } from 'a2a-tasks/stores/sqlite'
 const managers = {
   memory: () => new TaskManager(),
   memoryStore: () => new DurableTaskManager({ store: memoryStore() }),
@@ -56,7 +56,7 @@ test.each([
   // The next attempt reads the history from the database.
   ['SQLite', '63 outputs of 1 MB', 512, LARGE, '66024000'],
 ])('over %s, %s are recorded and replayed with %i MB of heap', async (manager, _, heap, execute, result) => {
-  const flags = [`--max-old-space-size=${heap}`, '--import', 'tsx', '--input-type=module', '-e']
+  const flags = [`--max-old-space-size=${heap}`, '--input-type=module', '-e']
   const child = spawn(process.execPath, [...flags, execute + MAIN, manager], {
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'inherit'],

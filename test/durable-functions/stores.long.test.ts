@@ -1,5 +1,4 @@
 /** Durable functions that crash at every write, over each kind of store. */
-import { PGlite } from '@electric-sql/pglite'
 import { postgresStore } from 'a2a-tasks/stores/postgres'
 import { redisStore } from 'a2a-tasks/stores/redis'
 import { testDurable } from 'a2a-tasks/testing'
@@ -31,22 +30,6 @@ describe('SQLite', () => {
       const file = databaseFile()
       files.push(file)
       return await file.open({ now })
-    },
-    [TRANSACTIONS],
-  )
-})
-
-describe('PGlite', () => {
-  let database: PGlite
-  beforeAll(async () => {
-    database = await PGlite.create()
-  }, 60_000)
-  afterAll(() => database.close())
-  crashAtEveryWrite(
-    async ({ now }) => {
-      const store = postgresStore(database, { schema: `crash_${(stores += 1)}`, now })
-      await store.migrate()
-      return store
     },
     [TRANSACTIONS],
   )

@@ -14,14 +14,14 @@ import { ROOT } from '../support/repository.js'
 function start(file: string, program: string) {
   const code = `
 import Database from 'libsql'
-import { feed } from './src/index.ts'
-import { createRequestHandler } from './src/server/index.ts'
-import { openTasks } from './src/stores/sqlite/index.ts'
+import { feed } from 'a2a-tasks'
+import { createRequestHandler } from 'a2a-tasks/server'
+import { openTasks } from 'a2a-tasks/stores/sqlite'
 const tasks = await openTasks(new Database(process.argv.at(-2)), { pollIntervalMs: 20, feedSize: 100 })
 const id = process.argv.at(-1)
 ${program}
 `
-  const options = ['--import', 'tsx', '--input-type=module', '--eval', code, file, 'a']
+  const options = ['--input-type=module', '--eval', code, file, 'a']
   const child = spawn(process.execPath, options, { cwd: ROOT, stdio: ['ignore', 'pipe', 'inherit'] })
   onTestFinished(() => void child.kill('SIGKILL'))
   const lines = createInterface(child.stdout)

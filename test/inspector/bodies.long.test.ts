@@ -5,9 +5,9 @@ import { expect, it } from 'vitest'
 import { ROOT } from '../support/repository.js'
 
 const PROGRAM = `
-import { TaskManager } from './src/index.ts'
-import { createInspector } from './src/inspector/index.ts'
-import { createRequestHandler } from './src/server/index.ts'
+import { TaskManager } from 'a2a-tasks'
+import { createInspector } from 'a2a-tasks/inspector'
+import { createRequestHandler } from 'a2a-tasks/server'
 const tasks = new TaskManager()
 const handler = createRequestHandler({ card: { name: 'A', url: 'http://a' }, tasks, execute: () => 'done' })
 const { fetch } = createInspector({ tasks, handler, actions: ['send'], authorize: () => ({}) })
@@ -27,7 +27,7 @@ process.exit()
 `
 
 it('takes no more memory than another', { timeout: 300_000 }, async () => {
-  const flags = ['--max-old-space-size=48', '--import', 'tsx', '--input-type=module', '--eval', PROGRAM]
+  const flags = ['--max-old-space-size=48', '--input-type=module', '--eval', PROGRAM]
   const { stdout } = await promisify(execFile)(process.execPath, flags, { cwd: ROOT })
   // It is no JSON.
   expect(stdout).toBe('400\n')

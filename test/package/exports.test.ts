@@ -4,21 +4,14 @@ import { afterAll, describe, expect, it } from 'vitest'
 import ts from 'typescript'
 import { Consumer } from '../support/consumer.js'
 import { ENTRIES, INDEXES, MANIFEST, read, ROOT } from '../support/repository.js'
-import { parse } from '../support/source.js'
+import { entriesProgram, parse } from '../support/source.js'
 
 const consumer = new Consumer()
 afterAll(() => {
   consumer.remove()
 })
 
-const { config } = ts.readConfigFile(`${ROOT}tsconfig.json`, (path) => ts.sys.readFile(path)) as {
-  config: { compilerOptions: unknown }
-}
-const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, ROOT)
-const program = ts.createProgram(
-  ENTRIES.map((entry) => `${ROOT}src${entry}/index.ts`),
-  options,
-)
+const program = entriesProgram()
 const checker = program.getTypeChecker()
 
 describe('package.json', () => {

@@ -5,8 +5,8 @@ import { describe, expect, test } from 'vitest'
 import { ROOT } from '../support/repository.js'
 
 const HEAP_MB = 64
-/** What is left for the library and the loader of TypeScript, in bytes. */
-const MAX_HEAP_USED = 50_000_000
+/** The library and what it keeps take 14 to 18 MB, so a request may leave some 250 bytes at most. */
+const MAX_HEAP_USED = 25_000_000
 
 /**
  * Calls an agent in the same process. `options` of the handler, `manager` of a durable one, `request` and `count` are code.
@@ -15,8 +15,8 @@ const MAX_HEAP_USED = 50_000_000
 const programOf = ({ options = '', manager = '', request, count }: Attack): string => `
 import { randomUUID } from 'node:crypto'
 import Database from 'libsql'
-import { createRequestHandler } from './src/server/index.ts'
-import { openTasks } from './src/stores/sqlite/index.ts'
+import { createRequestHandler } from 'a2a-tasks/server'
+import { openTasks } from 'a2a-tasks/stores/sqlite'
 const tasks = ${manager === '' ? 'undefined' : `await openTasks(new Database(':memory:'), ${manager})`}
 const { fetch } = createRequestHandler({
   card: { name: 'A', url: 'http://a.test' }, tasks, onError() {}, execute: (run) => 'You said ' + run.text, ${options}
@@ -55,7 +55,7 @@ const USERS = 'authenticate: ({ headers }) => ({ id: headers.get("authorization"
 const LIMITS = `${USERS} rateLimit: { requests: 1_000, perMs: 60_000 }, limits: { maxTasksPerOwner: 10, maxRunsPerOwner: 10, maxStreamsPerOwner: 2 },`
 
 async function heapAfter(attack: Attack) {
-  const flags = [`--max-old-space-size=${HEAP_MB}`, '--expose-gc', '--import', 'tsx', '--input-type=module']
+  const flags = [`--max-old-space-size=${HEAP_MB}`, '--expose-gc', '--input-type=module']
   const run = promisify(execFile)
   const { stdout } = await run(process.execPath, [...flags, '--eval', programOf(attack)], { cwd: ROOT })
   // The program prints it.
@@ -70,43 +70,43 @@ const OWNERS = '(id) => send({ contextId: id }, id)'
 
 describe(`with a heap of ${HEAP_MB} MB, an agent outlives`, () => {
   test.each<[string, Attack & { readonly status: number }]>([
-    ['100,000 contexts of callers without a principal', { request: CONTEXTS, count: 100_000, status: 200 }],
-    ['100,000 contexts of one user', { options: USERS, request: CONTEXTS, count: 100_000, status: 200 }],
-    ['100,000 users', { options: LIMITS, request: OWNERS, count: 100_000, status: 200 }],
+    ['40,000 contexts of callers without a principal', { request: CONTEXTS, count: 40_000, status: 200 }],
+    ['40,000 contexts of one user', { options: USERS, request: CONTEXTS, count: 40_000, status: 200 }],
+    ['40,000 users', { options: LIMITS, request: OWNERS, count: 40_000, status: 200 }],
     [
-      '20,000 users of a store',
+      '10,000 users of a store',
       {
         options: LIMITS,
         manager: '{ retention: { default: { maxCount: 100 } }, sweepIntervalMs: 200 }',
         request: OWNERS,
-        count: 20_000,
+        count: 10_000,
         status: 200,
       },
     ],
     [
-      '20,000 ids of tasks',
+      '10,000 ids of tasks',
       {
         request: IDS,
-        count: 20_000,
+        count: 10_000,
         status: 404,
       },
     ],
     [
-      '20,000 ids of tasks of a store',
+      '10,000 ids of tasks of a store',
       {
         manager: '{}',
         request: IDS,
-        count: 20_000,
+        count: 10_000,
         status: 404,
       },
     ],
     [
-      '20,000 page tokens',
-      { options: USERS, request: `(id) => get('/tasks?pageToken=' + id, id)`, count: 20_000, status: 400 },
+      '10,000 page tokens',
+      { options: USERS, request: `(id) => get('/tasks?pageToken=' + id, id)`, count: 10_000, status: 400 },
     ],
     [
-      '20,000 contexts of lists',
-      { request: `(id) => get('/tasks?contextId=' + id)`, count: 20_000, status: 200 },
+      '10,000 contexts of lists',
+      { request: `(id) => get('/tasks?contextId=' + id)`, count: 10_000, status: 200 },
     ],
   ])('%s', { timeout: 300_000 }, async (_, { status, ...attack }) => {
     const { heap, ...rest } = await heapAfter(attack)

@@ -4,7 +4,8 @@
  * @module
  */
 import ts from 'typescript'
-import { ENTRIES, ROOT } from './repository.js'
+import { ROOT } from './repository.js'
+import { entriesProgram } from './source.js'
 
 /** A parameter that takes an object of which some or all properties are optional. */
 export interface OptionParameter {
@@ -22,14 +23,9 @@ export interface OptionParameter {
  * passes in is the user's, so its methods are left out.
  */
 export function optionParameters(): OptionParameter[] {
-  const { config } = ts.readConfigFile(`${ROOT}tsconfig.json`, (path) => ts.sys.readFile(path)) as {
-    config: { compilerOptions: unknown }
-  }
-  const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, ROOT)
-  const files = ENTRIES.map((entry) => `${ROOT}src${entry}/index.ts`)
-  const program = ts.createProgram(files, options)
+  const program = entriesProgram()
   const walk = new Walk(program.getTypeChecker())
-  for (const file of files) walk.visitEntry(program.getSourceFile(file))
+  for (const file of program.getRootFileNames()) walk.visitEntry(program.getSourceFile(file))
   return [...walk.found.values()]
 }
 

@@ -4,11 +4,25 @@
  * @module
  */
 import ts from 'typescript'
+import { ENTRIES, ROOT } from './repository.js'
 
 export interface Import {
   readonly specifier: string
   /** Gone when compiled. `import { type X }` is not: `verbatimModuleSyntax` leaves an `import {}` of it. */
   readonly typeOnly: boolean
+}
+
+let entries: ts.Program | undefined
+
+/** The entries of the package and all that they import. The compiler takes seconds to read them: once in a process. */
+export function entriesProgram(): ts.Program {
+  if (entries !== undefined) return entries
+  const { config } = ts.readConfigFile(`${ROOT}tsconfig.json`, (path) => ts.sys.readFile(path)) as {
+    config: { compilerOptions: unknown }
+  }
+  const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, ROOT)
+  const files = ENTRIES.map((entry) => `${ROOT}src${entry}/index.ts`)
+  return (entries = ts.createProgram(files, options))
 }
 
 export function parse(text: string): ts.SourceFile {

@@ -1,12 +1,10 @@
 /** The feed of every manager: no gap and no repetition, from any cursor, at any replica, until it ends. */
 import { TaskManager, type FeedEntry, type FeedOptions, type TaskFeed, feed as feedOf } from 'a2a-tasks'
 import { DurableTaskManager, memoryStore, type TaskStore } from 'a2a-tasks/durable'
-import { postgresStore } from 'a2a-tasks/stores/postgres'
 import { sqliteStore } from 'a2a-tasks/stores/sqlite'
 import Database from 'libsql'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { newSchema, sharedPglite } from '../support/pglite.js'
-import { runsAll, samples } from '../support/samples.js'
+import { samples } from '../support/samples.js'
 
 type Manager = TaskManager | DurableTaskManager
 
@@ -26,15 +24,7 @@ const MANAGERS: [string, Open][] = [
       return replicas(store)
     },
   ],
-  // It starts slowly.
-  ...(runsAll ? [['postgresStore', overPostgres] satisfies [string, Open]] : []),
 ]
-
-async function overPostgres(feedSize: number | undefined): Promise<[Manager, ...Manager[]]> {
-  const store = postgresStore(await sharedPglite(), { schema: newSchema(), feedSize })
-  await store.migrate()
-  return replicas(store)
-}
 
 function replicas(store: TaskStore): Promise<[Manager, ...Manager[]]> {
   const open = (): Manager => {

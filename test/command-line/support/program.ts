@@ -1,4 +1,4 @@
-/** The program `a2a-tasks`, as a child process or in this one. */
+/** The program `a2a-tasks`, in this process or as a child process. */
 import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,7 +7,6 @@ import { onTestFinished } from 'vitest'
 import { run as runCommand } from '../../../src/command-line/program.js'
 import { terminalOf } from '../../../src/command-line/terminal/terminal.js'
 import { ROOT } from '../../support/repository.js'
-import { runsAll } from '../../support/samples.js'
 
 export const PROGRAM = join(ROOT, 'dist/command-line/main.js')
 
@@ -39,8 +38,8 @@ export function runProcess(
   })
 }
 
-/** As `runProcess`, in this process, from the sources. */
-async function runHere(
+/** As `runProcess`, in this process, from the sources: a process takes many times as long as a command. */
+export async function run(
   args: readonly string[],
   { env = {}, cwd = tmpdir() }: Surroundings = {},
 ): Promise<Ended> {
@@ -54,9 +53,6 @@ async function runHere(
   })
   return { code: await runCommand(args, terminal), ...ended }
 }
-
-/** A process takes many times as long as a command: `npm test` runs most commands without one. */
-export const run = runsAll ? runProcess : runHere
 
 /** A folder until the test is over. */
 export function temporaryFolder(): string {

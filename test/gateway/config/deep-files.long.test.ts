@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { ROOT } from '../../support/repository.js'
 
 const PROGRAM = `
-import { loadGatewayConfig } from './src/gateway/config/config.ts'
+import { loadGatewayConfig } from 'a2a-tasks/gateway'
 const [unit] = process.argv.slice(-1)
 const text = unit.repeat(Math.floor(262_000 / unit.length))
 console.log(await loadGatewayConfig(text).catch(({ code, message }) => code + ': ' + message))
@@ -14,7 +14,7 @@ console.log(await loadGatewayConfig(text).catch(({ code, message }) => code + ':
 it.each(['{a: ', '[', '- ', '? '])(
   'a file of "%s" is refused, and its process continues',
   async (unit) => {
-    const flags = ['--max-old-space-size=64', '--import', 'tsx', '--input-type=module', '--eval', PROGRAM]
+    const flags = ['--max-old-space-size=64', '--input-type=module', '--eval', PROGRAM]
     const { stdout } = await promisify(execFile)(process.execPath, [...flags, '--', unit], { cwd: ROOT })
     expect(stdout).toMatch(/^CONFIGURATION_ERROR: gateway.yaml:1:\d+ nests too deep\n$/)
   },

@@ -17,8 +17,8 @@ import { ROOT } from '../../support/repository.js'
 /** A gateway that sends one message, and is killed when it is sent, or as soon as the agent has answered. */
 const SENDER = `
 import Database from 'libsql'
-import { a2a, A2AGateway, AgentRegistry } from './src/gateway/index.ts'
-import { openTasks } from './src/stores/sqlite/index.ts'
+import { a2a, A2AGateway, AgentRegistry } from 'a2a-tasks/gateway'
+import { openTasks } from 'a2a-tasks/stores/sqlite'
 const [file, url, fate] = process.argv.slice(-3)
 const die = () => process.kill(process.pid, 'SIGKILL')
 const tasks = await openTasks(new Database(file), { recover: 'resume', leaseMs: 1_000 })
@@ -71,7 +71,7 @@ test.each(['before', 'after'])(
       database.close()
       rmSync(folder, { recursive: true, force: true })
     })
-    const options = ['--import', 'tsx', '--input-type=module', '--eval', SENDER, file, url, fate]
+    const options = ['--input-type=module', '--eval', SENDER, file, url, fate]
     const child = spawn(process.execPath, options, { cwd: ROOT, stdio: ['ignore', 'inherit', 'inherit'] })
     const [, signal] = (await once(child, 'close')) as unknown[]
     expect(signal).toBe('SIGKILL')

@@ -9,9 +9,9 @@ import { user } from '../spec/support/agent.js'
 
 const PROGRAM = `
 import { createServer } from 'node:http2'
-import { TaskManager } from './src/index.ts'
-import { createRequestHandler } from './src/server/index.ts'
-import { toNodeListener } from './src/server/node/index.ts'
+import { TaskManager } from 'a2a-tasks'
+import { createRequestHandler } from 'a2a-tasks/server'
+import { toNodeListener } from 'a2a-tasks/server/node'
 const tasks = new TaskManager()
 for (const [id, size] of [['large', 8_000_000], ['small', 10]]) {
   tasks.createTask({ id, skill: 'a' })
@@ -40,7 +40,7 @@ afterEach(() => {
 })
 
 async function serve(mode: string, stalledTimeoutMs = 60_000) {
-  const flags = ['--max-old-space-size=128', '--import', 'tsx', '--input-type=module', '-e', PROGRAM]
+  const flags = ['--max-old-space-size=128', '--input-type=module', '-e', PROGRAM]
   const child = spawn(process.execPath, [...flags, String(stalledTimeoutMs), mode], {
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'inherit'],

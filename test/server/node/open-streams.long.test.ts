@@ -9,9 +9,9 @@ import { user } from '../spec/support/agent.js'
 
 const PROGRAM = `
 import { createServer } from 'node:http'
-import { TaskManager } from './src/index.ts'
-import { createRequestHandler } from './src/server/index.ts'
-import { toNodeListener } from './src/server/node/index.ts'
+import { TaskManager } from 'a2a-tasks'
+import { createRequestHandler } from 'a2a-tasks/server'
+import { toNodeListener } from 'a2a-tasks/server/node'
 const tasks = new TaskManager()
 tasks.createTask({ id: 'task', skill: 'a' })
 tasks.updateTask('task', { state: 'working' })
@@ -43,7 +43,7 @@ it.each(REQUESTS)(
   '80 requests of %s with 4 MB each leave the server at work',
   { timeout: 120_000 },
   async (_, path, body) => {
-    const flags = ['--max-old-space-size=128', '--import', 'tsx', '--input-type=module', '-e', PROGRAM]
+    const flags = ['--max-old-space-size=128', '--input-type=module', '-e', PROGRAM]
     const child = spawn(process.execPath, flags, { cwd: ROOT, stdio: ['ignore', 'pipe', 'inherit'] })
     ends.push(() => child.kill('SIGKILL'))
     const [port] = (await once(createInterface(child.stdout), 'line')) as [string]

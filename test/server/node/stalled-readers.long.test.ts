@@ -8,9 +8,9 @@ import { ROOT } from '../../support/repository.js'
 
 const PROGRAM = `
 import { createServer } from 'node:http'
-import { TaskManager } from './src/index.ts'
-import { createRequestHandler } from './src/server/index.ts'
-import { toNodeListener } from './src/server/node/index.ts'
+import { TaskManager } from 'a2a-tasks'
+import { createRequestHandler } from 'a2a-tasks/server'
+import { toNodeListener } from 'a2a-tasks/server/node'
 const tasks = new TaskManager()
 for (const [id, size] of [['large', 8_000_000], ['small', 10]]) {
   tasks.createTask({ id, skill: 'a' })
@@ -38,7 +38,7 @@ it.each([
   async (_, count, request) => {
     const child = spawn(
       process.execPath,
-      ['--max-old-space-size=128', '--import', 'tsx', '--input-type=module', '-e', PROGRAM],
+      ['--max-old-space-size=128', '--input-type=module', '-e', PROGRAM],
       { cwd: ROOT, stdio: ['ignore', 'pipe', 'inherit'] },
     )
     ends.push(() => child.kill('SIGKILL'))

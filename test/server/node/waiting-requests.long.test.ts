@@ -8,9 +8,9 @@ import { ROOT } from '../../support/repository.js'
 
 const PROGRAM = `
 import { createServer } from 'node:http'
-import { TaskManager } from './src/index.ts'
-import { createRequestHandler } from './src/server/index.ts'
-import { toNodeListener } from './src/server/node/index.ts'
+import { TaskManager } from 'a2a-tasks'
+import { createRequestHandler } from 'a2a-tasks/server'
+import { toNodeListener } from 'a2a-tasks/server/node'
 const tasks = new TaskManager()
 tasks.createTask({ id: 'task', skill: 'a' })
 const { fetch } = createRequestHandler({ card: { name: 'A', url: 'http://a' }, tasks, execute: () => 'done' })
@@ -19,7 +19,7 @@ createServer(toNodeListener(fetch)).listen(0, '127.0.0.1', function () { console
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nhost: a\r\n\r\n`
 
 it('40 of them leave the server at work, and it warns of nothing', { timeout: 120_000 }, async () => {
-  const flags = ['--max-old-space-size=48', '--import', 'tsx', '--input-type=module', '-e', PROGRAM]
+  const flags = ['--max-old-space-size=48', '--input-type=module', '-e', PROGRAM]
   const child = spawn(process.execPath, flags, { cwd: ROOT, stdio: 'pipe' })
   onTestFinished(() => void child.kill('SIGKILL'))
   let warnings = ''

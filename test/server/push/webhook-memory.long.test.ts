@@ -8,10 +8,10 @@ import { user } from '../spec/support/agent.js'
 
 const program = (tasks: string): string => `
 import { createServer } from 'node:http'
-import { TaskManager } from './src/index.ts'
-import { DurableTaskManager, memoryStore } from './src/durable/index.ts'
-import { createRequestHandler } from './src/server/index.ts'
-import { toNodeListener } from './src/server/node/index.ts'
+import { TaskManager } from 'a2a-tasks'
+import { DurableTaskManager, memoryStore } from 'a2a-tasks/durable'
+import { createRequestHandler } from 'a2a-tasks/server'
+import { toNodeListener } from 'a2a-tasks/server/node'
 const { fetch } = createRequestHandler({
   card: { name: 'A', url: 'http://a' }, tasks: ${tasks}, anonymous: 'shared',
   execute: (run) => run.requireInput('More?'),
@@ -34,7 +34,7 @@ test.each([
   '8,000 long webhooks over %s leave the server at work, and room for short ones',
   { timeout: 120_000 },
   async (_, tasks) => {
-    const flags = ['--max-old-space-size=128', '--import', 'tsx', '--input-type=module', '-e', program(tasks)]
+    const flags = ['--max-old-space-size=128', '--input-type=module', '-e', program(tasks)]
     const child = spawn(process.execPath, flags, { cwd: ROOT, stdio: ['ignore', 'pipe', 'inherit'] })
     onTestFinished(() => void child.kill('SIGKILL'))
     const [port] = (await once(createInterface(child.stdout), 'line')) as [string]

@@ -8,8 +8,8 @@ import { user } from '../spec/support/agent.js'
 
 const PROGRAM = `
 import { createServer } from 'node:http'
-import { createRequestHandler } from './src/server/index.ts'
-import { toNodeListener } from './src/server/node/index.ts'
+import { createRequestHandler } from 'a2a-tasks/server'
+import { toNodeListener } from 'a2a-tasks/server/node'
 const { fetch } = createRequestHandler({
   card: { name: 'A', url: 'http://a' },
   authenticate: () => ({ id: 'eve' }),
@@ -25,7 +25,7 @@ afterEach(() => {
 })
 
 it('replies to messages with many small values fit into a small heap', { timeout: 120_000 }, async () => {
-  const flags = ['--max-old-space-size=128', '--import', 'tsx', '--input-type=module', '-e', PROGRAM]
+  const flags = ['--max-old-space-size=128', '--input-type=module', '-e', PROGRAM]
   const child = spawn(process.execPath, flags, { cwd: ROOT, stdio: ['ignore', 'pipe', 'inherit'] })
   ends.push(() => child.kill('SIGKILL'))
   const [port] = (await once(createInterface(child.stdout), 'line')) as [string]

@@ -8,7 +8,7 @@ import { build } from 'esbuild'
 
 const ROOT = new URL('../../../', import.meta.url)
 
-/** One file, so that a process is there soon after the last one was killed. Where its packages can be found. */
+/** One file, so that a process is there soon after the last one was killed. Where what is native can be found. */
 async function bundle(): Promise<string> {
   const folder = fileURLToPath(new URL('node_modules/.cache/a2a-tasks-replicas/', ROOT))
   await mkdir(folder, { recursive: true })
@@ -16,7 +16,10 @@ async function bundle(): Promise<string> {
   const entry = fileURLToPath(new URL('replica.ts', import.meta.url))
   await build({
     ...{ entryPoints: [entry], outfile, bundle: true, platform: 'node', format: 'esm', target: 'node20' },
-    ...{ packages: 'external', tsconfigRaw: '{}', logLevel: 'error' },
+    ...{ external: ['libsql', 'pg-native'], tsconfigRaw: '{}', logLevel: 'error' },
+    banner: {
+      js: `import { createRequire } from 'node:module'; const require = createRequire(import.meta.url)`,
+    },
   })
   return outfile
 }

@@ -5,18 +5,19 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { build } from 'esbuild'
-import { expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { Consumer } from '../../support/consumer.js'
 import { ROOT } from '../../support/repository.js'
 import { skipMissing } from '../installed.js'
 
+const run = promisify(execFile)
 const BINARIES = fileURLToPath(new URL('../node_modules/.bin/', import.meta.url))
 
+const consumer = new Consumer()
+const folder = join(consumer.folder, 'test/conformance')
+
 /** The agents of test/conformance, in a project that depends on the built package. */
-async function agents(): Promise<string> {
-  const consumer = new Consumer()
-  onTestFinished(() => consumer.remove())
-  const folder = join(consumer.folder, 'test/conformance')
+beforeAll(async () => {
   cpSync(join(ROOT, 'test/conformance'), folder, { recursive: true })
   await build({
     ...{ entryPoints: [join(ROOT, 'src/conformance/suite.ts')], outfile: join(folder, 'suite.mjs') },
@@ -26,8 +27,10 @@ async function agents(): Promise<string> {
     ...{ entryPoints: [join(folder, 'agents/worker.mjs')], outfile: join(folder, 'agents/worker.js') },
     ...{ bundle: true, format: 'esm', logLevel: 'silent' },
   })
-  return folder
-}
+})
+afterAll(() => {
+  consumer.remove()
+})
 
 interface Runtime {
   readonly name: string
@@ -54,8 +57,7 @@ const RUNTIMES: readonly Runtime[] = [
 for (const { name, packages, command } of RUNTIMES) {
   it(`an agent on ${name} passes every check and exchange`, { timeout: 240_000 }, async (context) => {
     skipMissing(context, ...packages)
-    const cwd = await agents()
-    const { stdout } = await promisify(execFile)(process.execPath, ['start.mjs', ...command], { cwd })
+    const { stdout } = await run(process.execPath, ['start.mjs', ...command], { cwd: folder })
     expect(stdout).toMatch(/\b(\d+) of \1 exchanges are as they should be/)
   })
 }

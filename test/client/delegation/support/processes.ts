@@ -8,28 +8,18 @@ import {
   type DurableTaskManagerOptions,
   type TaskStore,
 } from 'a2a-tasks/durable'
-import { postgresStore } from 'a2a-tasks/stores/postgres'
 import { fakeAgent, ManualClock, type FakeAgent } from 'a2a-tasks/testing'
 import { onTestFinished } from 'vitest'
 // The client loads it when it first needs it, which no fake clock waits for.
 import '../../../../src/client/delegation/kept-tasks.js'
 import { openForTest } from '../../../stores/sqlite/support/sqlite.js'
-import { newSchema, sharedPglite } from '../../../support/pglite.js'
-import { runsAll } from '../../../support/samples.js'
 
 type Open = (now: () => number) => Promise<TaskStore>
 
-async function overPostgres(now: () => number): Promise<TaskStore> {
-  const store = postgresStore(await sharedPglite(), { now, schema: newSchema() })
-  await store.migrate()
-  return store
-}
-
-/** Stores, by their names. PostgreSQL in this process starts slowly, so it is left to `npm run test:all`. */
+/** Stores, by their names. */
 export const STORES: readonly [name: string, open: Open][] = [
   ['memoryStore', (now) => Promise.resolve(memoryStore({ now }))],
   ['SQLite', (now) => openForTest({ now })],
-  ...(runsAll ? [['PGlite', overPostgres] satisfies [string, Open]] : []),
 ]
 
 /** What happens to a request of a process: it dies before the agent receives it, or before it receives the response. */
