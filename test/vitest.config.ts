@@ -19,7 +19,7 @@ export default defineConfig(({ mode }) => {
     exclude: NO_TESTS,
     isolate: true,
     // Much of their time, they wait for processes that they have started or killed. They begin when the fast ones have ended.
-    maxWorkers: availableParallelism() + 2,
+    maxWorkers: availableParallelism() + 1,
     sequence: { groupOrder: 1 },
   }
   return {
