@@ -17,10 +17,9 @@ import ts from 'typescript'
 import { parse } from 'yaml'
 import { Consumer } from '../support/consumer.js'
 import { anchorsOf, isPrinted, linksOf, programsOf, type Program } from '../support/markdown.js'
-import { FILES, read, ROOT, SOURCES } from '../support/repository.js'
+import { PAGES, read, ROOT, SOURCES } from '../support/repository.js'
 import { runsAll } from '../support/samples.js'
 
-const PAGES = FILES.filter((file) => file.endsWith('.md'))
 const PROGRAMS = programsMarked('run')
 const AGENTS = programsMarked('serve')
 const CLIENTS = programsMarked('client')

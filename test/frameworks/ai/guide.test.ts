@@ -5,7 +5,7 @@ import { afterAll, expect, test } from 'vitest'
 import { Consumer } from '../../support/consumer.js'
 import { typeFaultsOf } from '../../support/type-faults.js'
 import { isPrinted, programsOf, type Program } from '../../support/markdown.js'
-import { FILES, read } from '../../support/repository.js'
+import { PAGES, read } from '../../support/repository.js'
 import { describeWith, MODULES, onThisNode } from '../installed.js'
 
 const CASES = `
@@ -44,9 +44,7 @@ afterAll(() => {
   consumer.remove()
 })
 
-const PROGRAMS = FILES.filter((file) => file.endsWith('.md')).flatMap((file) =>
-  programsOf(file, read(file), 'ai'),
-)
+const PROGRAMS = PAGES.flatMap((page) => programsOf(page, read(page), 'ai'))
 
 /** The programs of a page share a folder. A first line such as `// agent.js` is the name by which the others import it. */
 function fileOf({ at, code, language }: Program): string {
