@@ -27,6 +27,7 @@ export async function loadFramework<T>(specifier: string): Promise<T> {
 
 /** A program of a page with AI SDK and a file of tasks: both want a Node that has SQLite. On an older one, a package has it. */
 export function onThisNode(code: string): string {
-  if (isBuiltin('node:sqlite') || !code.includes("openTasks('tasks.db')")) return code
-  return `import Database from 'libsql'\n${code.replace("'tasks.db'", "new Database('tasks.db')")}`
+  const path = /openTasks\((.*'tasks\.db')\)/
+  if (isBuiltin('node:sqlite') || !path.test(code)) return code
+  return `import Database from 'libsql'\n${code.replace(path, 'openTasks(new Database($1))')}`
 }
