@@ -64,6 +64,5 @@ it(
     await calls.nth(0).getByText('"city": "Rome"').waitFor()
     expect(await violationsIn(page)).toEqual([])
     expect(faults).toEqual([])
-    if (process.env['A2A_SHOT']) await page.screenshot({ path: process.env['A2A_SHOT'], fullPage: true })
   },
 )

@@ -28,7 +28,7 @@ export function ToolCalls({ taskId, entries }: ToolCallsProps): VNode | null {
 }
 
 /** A call, as far as the log knows it. */
-export interface CallRow {
+interface CallRow {
   call: ToolCall
   /** The event with which it began. */
   readonly generation: number
@@ -41,7 +41,7 @@ export interface CallRow {
 }
 
 /** The calls that these entries tell, in the order in which they began. Their ids are unique in a turn only. */
-export function callRowsOf(entries: readonly Entry[]): readonly CallRow[] {
+function callRowsOf(entries: readonly Entry[]): readonly CallRow[] {
   const rows: CallRow[] = []
   for (const entry of entries) {
     if (entry.type !== 'status') continue
