@@ -5,6 +5,7 @@
  */
 import { readOptions } from '../runtime/options.js'
 import { isRecord, type Unread } from '../runtime/unread.js'
+import { toolCallAppendix } from './answer.js'
 import { durableApproval, type ApprovalOptions, type ApprovalRule } from './approval.js'
 import { answerIdOf, readMessages, type MessagesOptions } from './messages.js'
 import { durableModel, type ModelOptions } from './model.js'
@@ -103,7 +104,10 @@ export function aiSdk(run: AgentRun, options: AiSdkOptions = {}): AiSdk {
     run,
     artifactId: answerIdOf(run.message.messageId),
     written: new Set(),
+    open: new Map(),
     calls: [],
+    sources: [],
+    ...{ isBehind: false, isShown: false },
     shows: { tools: showTools, reasoning: showReasoning },
   }
   return {
@@ -140,7 +144,11 @@ async function finish(turn: Turn, result: ResultLike | PromiseLike<ResultLike>):
     throw turn.failure === undefined ? error : turn.failure.error
   }
   if (turn.failure !== undefined) throw turn.failure.error
-  turn.run.signal.throwIfAborted()
+  const { run, artifactId, calls, isShown } = turn
+  run.signal.throwIfAborted()
+  // Those after the last text: later turns read them.
+  if (isShown && turn.isBehind) run.artifact({ artifactId, ...toolCallAppendix(calls) })
+  turn.isBehind = false
 }
 
 /** @throws what a part says that has failed. */

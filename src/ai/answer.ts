@@ -18,7 +18,7 @@ export interface AnswerWriter {
 
 type FilePart = { readonly mediaType: string } & ({ readonly raw: string } | { readonly url: string })
 
-/** The most sources of an answer that clients see. */
+/** The most sources of a turn that clients see. */
 const MAX_SOURCES = 100
 
 export function writeAnswer(turn: Turn, artifactId: string): AnswerWriter {
@@ -58,7 +58,7 @@ export function writeAnswer(turn: Turn, artifactId: string): AnswerWriter {
         return
       }
       case 'source':
-        if (sources.length < MAX_SOURCES) sources.push(sourceOf(part))
+        sources.push(sourceOf(part))
         return
       case 'finish':
         ending = finishReasonOf(part)
@@ -75,12 +75,11 @@ export function writeAnswer(turn: Turn, artifactId: string): AnswerWriter {
       }
     }
     const metadata = {
-      ...(sources.length > 0 && { sources }),
+      // They replace those of the answers before.
+      ...(sources.length > 0 && { sources: [...turn.sources, ...sources].slice(0, MAX_SOURCES) }),
       ...(ending !== undefined && ending !== 'stop' && ending !== 'tool-calls' && { finishReason: ending }),
     }
-    const isThere = hasWritten || turn.written.has(artifactId)
-    if (isThere && Object.keys(metadata).length > 0)
-      run.artifact({ artifactId, parts: [{ text: '' }], metadata })
+    if (Object.keys(metadata).length > 0) run.artifact({ artifactId, ...appendixOf(metadata) })
   }
 
   return { write, end }
@@ -88,13 +87,30 @@ export function writeAnswer(turn: Turn, artifactId: string): AnswerWriter {
 
 /** Brings the turn to where it is after an answer: also in a replay, which does not write it. */
 export function rememberAnswer(turn: Turn, artifactId: string | undefined, parts: readonly Unread[]): void {
-  for (const part of parts) {
-    if (artifactId !== undefined && (textIn(part) !== '' || fileOf(part) !== undefined) && isVisible(part)) {
+  if (artifactId !== undefined) {
+    if (parts.some(isVisible)) {
       turn.written.add(artifactId)
+      turn.isBehind = false
     }
-    for (const call of callsOf(part))
-      if (call.state !== 'called' && call.state !== 'progress') keepCall(turn, call)
+    turn.sources.push(...parts.filter(({ type }) => type === 'source').map(sourceOf))
   }
+  for (const call of parts.flatMap(callsOf)) {
+    if (call.state !== 'called' && call.state !== 'progress') keepCall(turn, call)
+    else if (call.state === 'called' && artifactId !== undefined) turn.open.set(call.id, call)
+  }
+}
+
+/** Metadata for an artifact that gets no further text. */
+function appendixOf(metadata: object): {
+  readonly parts: [{ readonly text: '' }]
+  readonly metadata: object
+} {
+  return { parts: [{ text: '' }], metadata }
+}
+
+/** The calls that came after the last text of an artifact. */
+export function toolCallAppendix(calls: readonly ToolCall[]): ReturnType<typeof appendixOf> {
+  return appendixOf(toolCallMetadata(calls))
 }
 
 /** Why the model has stopped: texts in AI SDK's second version of models, objects since then. */
@@ -103,8 +119,11 @@ export function finishReasonOf({ finishReason }: Unread): string | undefined {
   return typeof reason === 'string' ? reason : undefined
 }
 
-function isVisible({ type }: Unread): boolean {
-  return type === 'text' || type === 'text-delta' || type === 'file'
+function isVisible(part: Unread): boolean {
+  const { type } = part
+  return type === 'file'
+    ? fileOf(part) !== undefined
+    : (type === 'text' || type === 'text-delta') && textIn(part) !== ''
 }
 
 function textIn({ text, delta }: Unread): string {

@@ -7,7 +7,8 @@ import { isRecord, type Unread } from '../runtime/unread.js'
 import { toRetrySettings, type RetryOptions } from '../server/retry.js'
 import type { StepContext } from '../server/journal/call-types.js'
 import { finishReasonOf, rememberAnswer, writeAnswer, type AnswerWriter } from './answer.js'
-import { failed, type Turn } from './turn.js'
+import { callsEndedIn } from './tools.js'
+import { failed, keepCall, showCall, type Turn } from './turn.js'
 import type { ModelLike } from './types.js'
 
 /** Options of a durable model. */
@@ -21,7 +22,7 @@ export interface ModelOptions {
   readonly retry?: RetryOptions | undefined
 }
 
-type Call = { readonly abortSignal?: AbortSignal | undefined }
+type Call = { readonly abortSignal?: AbortSignal | undefined; readonly prompt?: unknown }
 type Parts = readonly Unread[]
 
 const RETRY: RetryOptions = {
@@ -39,6 +40,7 @@ export function durableModel<M extends ModelLike>(turn: Turn, model: M, options:
   // The mistake is found here, not at the first call.
   toRetrySettings(retry, 'model()')
   const artifactId = show ? turn.artifactId : undefined
+  turn.isShown ||= show
   const { specificationVersion, provider, modelId } = model
 
   const call = async <T>(
@@ -47,8 +49,11 @@ export function durableModel<M extends ModelLike>(turn: Turn, model: M, options:
   ): Promise<T> => {
     // The framework would ask the model what to do about the failure.
     if (turn.failure !== undefined) throw failed(turn, turn.failure.error)
+    const ended = callsEndedIn(turn, params.prompt)
+    for (const each of ended) keepCall(turn, each)
     const within = async ({ signal }: StepContext): Promise<unknown> => {
       const abortSignal = params.abortSignal ? AbortSignal.any([params.abortSignal, signal]) : signal
+      for (const each of ended) showCall(turn, each)
       const writer = artifactId === undefined ? NOTHING : writeAnswer(turn, artifactId)
       return await work({ ...params, abortSignal }, writer)
     }
@@ -103,7 +108,9 @@ const NOTHING: AnswerWriter = { write: () => undefined, end: () => undefined }
 function complete(end: Unread, writer: AnswerWriter, spend: (usage: unknown) => void): void {
   spend(end['usage'])
   const reason = finishReasonOf(end)
-  if (reason === undefined) throw new Error('The answer of the model ended before it was complete')
+  // AI SDK says `interrupted` where a provider's stream has ended early.
+  if (reason === undefined || reason === 'interrupted')
+    throw new Error('The answer of the model ended before it was complete')
   if (reason === 'error') throw new Error('The model ended its answer with an error')
   writer.write({ ...end, type: 'finish' })
   writer.end()

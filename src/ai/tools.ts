@@ -4,7 +4,8 @@
  * @module
  */
 import { isRecord, type Unread } from '../runtime/unread.js'
-import { failed, inputField, keepCall, outputField, showCall, type Turn } from './turn.js'
+import type { ToolCall } from '../wire/tool-calls.js'
+import { failed, inputField, jsonOf, keepCall, outputField, showCall, type Turn } from './turn.js'
 
 interface CallOptions {
   readonly toolCallId: string
@@ -107,4 +108,26 @@ function toError(error: unknown): { readonly name: string; readonly message: str
     name: typeof name === 'string' ? name.slice(0, 100) : 'Error',
     message: (typeof message === 'string' ? message : String(error)).slice(0, MAX_ERROR),
   }
+}
+
+/**
+ * The calls that clients have seen begin, and whose results only the next prompt has: of tools that are no steps or do not exist,
+ * and those with an invalid input.
+ */
+export function callsEndedIn({ open }: Turn, prompt: unknown): ToolCall[] {
+  if (open.size === 0 || !Array.isArray(prompt)) return []
+  const contents = prompt.filter(isRecord).filter(({ role }) => role === 'tool')
+  const parts = contents.flatMap(({ content }) => (Array.isArray(content) ? content.filter(isRecord) : []))
+  return parts.flatMap(({ toolCallId, output }) => {
+    const call = typeof toolCallId === 'string' ? open.get(toolCallId) : undefined
+    return call === undefined || !isRecord(output) ? [] : [endedWith(call, output)]
+  })
+}
+
+function endedWith(call: ToolCall, { type, value }: Unread): ToolCall {
+  if (type === 'execution-denied') return { ...call, state: 'rejected' }
+  const isFailed = type === 'error-text' || type === 'error-json'
+  if (!isFailed) return { ...call, state: 'done', ...outputField(value) }
+  const error = typeof value === 'string' ? value : (jsonOf(value) ?? '')
+  return { ...call, state: 'failed', error: error.slice(0, MAX_ERROR) }
 }

@@ -29,8 +29,16 @@ export interface Turn {
   readonly artifactId: string
   /** The artifacts that have text already. */
   readonly written: Set<string>
+  /** The calls of tools that clients have seen begin, and not end, by their ids. */
+  readonly open: Map<string, ToolCall>
   /** The calls of tools that are over, oldest first. */
   readonly calls: ToolCall[]
+  /** The sources that the models have named, oldest first. */
+  readonly sources: object[]
+  /** Whether there are calls that the metadata of the artifact lacks. */
+  isBehind: boolean
+  /** Whether clients see answers of a model. */
+  isShown: boolean
   /** Whether status messages show calls of tools, and the reasoning of models. */
   readonly shows: { readonly tools: boolean; readonly reasoning: boolean }
   /** What the run or a model has thrown. The framework makes other errors of it, or hands it to the model. */
@@ -47,9 +55,15 @@ export function showCall({ run, shows }: Turn, call: ToolCall): void {
   if (shows.tools) run.update({ message: { parts: toolCallParts(call) } })
 }
 
-/** Keeps a call that is over for the metadata of the artifact. Forgets the oldest calls when there is no more room. */
-export function keepCall({ calls }: Turn, call: ToolCall): void {
-  calls.push(call)
+/**
+ * Keeps a call that is over for the metadata of the artifact, with the input with which it began. Forgets the oldest calls when
+ * there is no more room.
+ */
+export function keepCall(turn: Turn, call: ToolCall): void {
+  const { calls, open } = turn
+  calls.push({ ...open.get(call.id), ...call })
+  open.delete(call.id)
+  turn.isBehind = true
   while (JSON.stringify(calls).length > MAX_KEPT) calls.shift()
 }
 

@@ -68,6 +68,8 @@ export interface InspectedHandler {
   readonly tasks?: object
   /** The limits of its turns and of its messages. */
   readonly limits?: Pick<CompleteLimits, 'maxSteps' | 'maxJournalBytes'> & {
+    /** What each task may spend. */
+    readonly budget?: CompleteLimits['budget']
     /** The largest message that the page sends, its files included. */
     readonly maxBodyBytes?: number
   }

@@ -4,6 +4,7 @@
  * @module
  */
 export { fakeAgent, type FakeAgent, type FakeAgentOptions, type FakeStep } from './fake-agent.js'
+export { fakeModel, type FakeAnswer, type FakeCall, type FakeModel, type FakeRequest } from './fake-model.js'
 export {
   testDurable,
   type DurableReport,

@@ -18,6 +18,11 @@ export const FILES: readonly string[] = execFileSync(
   .split('\n')
   .filter((file) => file !== '' && existsSync(ROOT + file))
 
+/** All pages in Markdown. `llms.txt` has the name that coding agents look for. */
+export const PAGES: readonly string[] = FILES.filter(
+  (file) => file.endsWith('.md') || file === 'docs/llms.txt',
+)
+
 /** Paths from `src/`. */
 export const SOURCES: readonly string[] = FILES.filter((file) => /^src\/.*\.ts$/.test(file)).map((file) =>
   file.slice('src/'.length),
@@ -36,6 +41,7 @@ interface Target {
 }
 
 interface Manifest {
+  readonly files: readonly string[]
   readonly exports: Record<string, string | { readonly import: Target; readonly require: Target }>
   readonly dependencies: Record<string, string>
 }

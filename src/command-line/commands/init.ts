@@ -11,7 +11,8 @@ import type { Command } from '../command.js'
 import { EXIT } from '../exit-codes.js'
 import { usageFailure } from '../failure.js'
 import { quoted } from '../follow.js'
-import { isObject, MANIFEST, projectFiles, scriptsOf, type Project } from '../init/templates.js'
+import type { Project } from '../init/project.js'
+import { isObject, MANIFEST, projectFiles, scriptsOf } from '../init/templates.js'
 import { bold } from '../terminal/style.js'
 import { packageVersion } from '../version.js'
 
@@ -28,16 +29,21 @@ Node 22.18 and later run TypeScript. On an older Node, the default is JavaScript
   options: {
     typescript: { type: 'boolean', help: 'Write TypeScript' },
     javascript: { type: 'boolean', help: 'Write JavaScript' },
+    llm: {
+      type: 'boolean',
+      help: 'Write an agent with a language model and tools, on AI SDK. It needs no key to begin',
+    },
     name: { type: 'string', value: 'NAME', help: 'The name of the agent. Default is that of the folder' },
   },
-  examples: ['init my-agent', 'init my-agent --javascript'],
+  examples: ['init my-agent', 'init my-agent --javascript', 'init my-agent --llm'],
   async run(args, { out, cwd }) {
     const folder = resolve(cwd, args.at(0) || '.')
     const name = nameOf(args.text('name') ?? basename(folder))
     const language = languageOf(args)
     const hasLoader = language === 'ts' && !runsTypeScript()
     const manifest = await readManifest(join(folder, MANIFEST))
-    const project = { name, language, hasLoader, version: `^${packageVersion()}` } as const
+    const isLlm = args.flag('llm')
+    const project = { name, language, isLlm, hasLoader, version: `^${packageVersion()}` } as const
     const files = projectFiles(project, manifest)
     const { [MANIFEST]: merged = '', ...others } = files
     const present = Object.keys(others).filter((file) => existsSync(join(folder, file)))

@@ -3,15 +3,8 @@
  *
  * @module
  */
-
-export interface Project {
-  readonly name: string
-  readonly language: 'ts' | 'js'
-  /** Whether the project has a loader of TypeScript, for a Node that has none. */
-  readonly hasLoader: boolean
-  /** The version of this package to depend on. */
-  readonly version: string
-}
+import { LLM_DEPENDENCIES, LLM_NODE, llmFiles } from './llm.js'
+import type { Project } from './project.js'
 
 /** The file that may be there before: `npm install` writes it. */
 export const MANIFEST = 'package.json'
@@ -31,12 +24,13 @@ export function projectFiles(project: Project, present: Manifest = {}): Readonly
     '.dockerignore': 'node_modules\n.git\n',
     '.gitignore': 'node_modules\n',
     'README.md': readme(project),
+    ...(project.isLlm && llmFiles(project)),
     ...(language === 'ts' && { 'tsconfig.json': TSCONFIG }),
   }
 }
 
 function manifest(project: Project): Manifest {
-  const { name, language, hasLoader, version } = project
+  const { name, language, isLlm, hasLoader, version } = project
   const isTypeScript = language === 'ts'
   return {
     name,
@@ -44,9 +38,9 @@ function manifest(project: Project): Manifest {
     private: true,
     type: 'module',
     // From 22.18 on, Node runs TypeScript.
-    engines: { node: isTypeScript && !hasLoader ? '>=22.18' : '>=20.19' },
+    engines: { node: isTypeScript && !hasLoader ? '>=22.18' : isLlm ? LLM_NODE : '>=20.19' },
     scripts: scriptsOf(project),
-    dependencies: { 'a2a-tasks': version },
+    dependencies: { 'a2a-tasks': version, ...(isLlm && LLM_DEPENDENCIES) },
     ...(isTypeScript && {
       devDependencies: {
         '@types/node': '^22.18.0',

@@ -95,8 +95,8 @@ function session({ source, scope, settings }: Call): Response {
   })
 }
 
-function limitsOf({ maxSteps, maxJournalBytes }: Limits): Omit<Limits, 'maxBodyBytes'> {
-  return { maxSteps, maxJournalBytes }
+function limitsOf({ maxSteps, maxJournalBytes, budget }: Limits): Omit<Limits, 'maxBodyBytes'> {
+  return { maxSteps, maxJournalBytes, budget }
 }
 
 /** `null` without a limit, which JSON cannot tell. */

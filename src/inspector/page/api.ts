@@ -28,7 +28,12 @@ export interface Session {
   /** Whether the tasks are those of an agent that a client calls: it shows no skills, owners and times of creation. */
   readonly isRemote: boolean
   readonly hasGateway: boolean
-  readonly limits: { readonly maxSteps: number; readonly maxJournalBytes: number } | null
+  readonly limits: {
+    readonly maxSteps: number
+    readonly maxJournalBytes: number
+    /** What each task may spend, by unit. */
+    readonly budget?: { readonly [unit: string]: number }
+  } | null
   readonly taskTimeoutMs: number | null
   readonly maxFiles: number
   readonly maxMessageBytes: number

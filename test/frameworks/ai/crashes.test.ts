@@ -49,6 +49,25 @@ describeWith('ai', () => {
     expect(begun.of('b1') > 0).toBe(verdict === 'approve')
   })
 
+  test('sources, a tool that does not exist, and no text at the end', { timeout: 240_000 }, async () => {
+    const source = (id: string): object => ({
+      ...{ type: 'source', sourceType: 'url', id, url: `https://${id}.example` },
+    })
+    const withSource = (parts: object[], id: string): object[] => parts.toSpliced(-1, 0, source(id))
+    const model = await modelOf([
+      withSource(answer(['Let me see.'], [['nothing', 'c1', { city: 'Rome' }]]), 'a'),
+      answer([], [['weather', 'c2', { city: 'Oslo' }]]),
+      withSource(answer([]), 'b'),
+    ])
+    const weather = await toolOf(() => 'clear')
+    const { task } = await crashed(agentOf(model, { tools: () => ({ weather }) }), ['Weather?'])
+    expect(task.artifacts[0]?.metadata?.['sources']).toMatchObject([{ id: 'a' }, { id: 'b' }])
+    expect(toolCallsIn(task.artifacts[0])).toMatchObject([
+      { id: 'c1', state: 'failed' },
+      { id: 'c2', state: 'done', output: 'clear' },
+    ])
+  })
+
   test('a tool that fails, and a model that fails', { timeout: 240_000 }, async () => {
     const weather = await toolOf(() => {
       throw new Error('closed')

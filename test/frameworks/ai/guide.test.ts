@@ -1,15 +1,17 @@
-/** The program of the guide compiles with the real types of AI SDK, against the built declarations. */
-import { mkdirSync, symlinkSync } from 'node:fs'
+/** The programs of the pages with AI SDK: they compile with its real types, against the built declarations, and print what they say. */
+import { mkdirSync, renameSync, symlinkSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { Consumer } from '../../support/consumer.js'
 import { typeFaultsOf } from '../../support/type-faults.js'
-import { read } from '../../support/repository.js'
-import { describeWith, MODULES } from '../installed.js'
+import { isPrinted, programsOf, type Program } from '../../support/markdown.js'
+import { PAGES, read } from '../../support/repository.js'
+import { describeWith, MODULES, onThisNode } from '../installed.js'
 
 const CASES = `
 import { generateText, streamText, ToolLoopAgent, tool, dynamicTool, jsonSchema, type LanguageModelMiddleware, type ModelMessage } from 'ai'
 import { MockLanguageModelV4, MockLanguageModelV3 } from 'ai/test'
+import { fakeModel } from 'a2a-tasks/testing'
 import { aiSdk, toModelMessages } from 'a2a-tasks/ai'
 import type { Run } from 'a2a-tasks/server'
 
@@ -27,31 +29,53 @@ await ai.finish(streamText({
   tools: ai.tools({ other }),
   toolApproval: ai.approval({ other: (input: unknown) => (input ? 'user-approval' : 'approved') }),
 }))
+await ai.finish(generateText({ model: ai.model(fakeModel(['Hello'])), prompt: '' }))
+await generateText({ model: fakeModel([{ tool: 'other', input: {} }, ['a', 'b']]), prompt: '' })
 // @ts-expect-error A name is no model.
 ai.model('openai/gpt-5')
 `
 
 const consumer = new Consumer()
-consumer.install('zod', 'eventemitter3', '@types/node')
+consumer.install('zod', 'eventemitter3', 'libsql', '@types/node')
+const link = `${consumer.folder}/node_modules/ai`
+mkdirSync(dirname(link), { recursive: true })
+symlinkSync(`${MODULES}ai`, link, 'junction')
 afterAll(() => {
   consumer.remove()
 })
 
+const PROGRAMS = PAGES.flatMap((page) => programsOf(page, read(page), 'ai'))
+
+/** The programs of a page share a folder. A first line such as `// agent.js` is the name by which the others import it. */
+function fileOf({ at, code, language }: Program): string {
+  const [page = '', line = ''] = at.split(':')
+  const [, name = line] = /^\/\/ ([a-z-]+)\.js\n/.exec(code) ?? []
+  return `${page.replace(/\W/g, '-')}/${name}.${language}`
+}
+
 describeWith('ai', () => {
-  test('the program of the guide, and other uses, have right types', { timeout: 240_000 }, () => {
-    const link = `${consumer.folder}/node_modules/ai`
-    mkdirSync(dirname(link), { recursive: true })
-    symlinkSync(`${MODULES}ai`, link, 'junction')
-    const [, program = ''] = /^```ts\n([^]*?)^```$/m.exec(read('docs/guides/llm-agents.md')) ?? []
-    expect(program).toContain('aiSdk(run)')
-    const files = [
-      consumer.write('agent.mts', program.replace('./model.js', './model.mjs')),
-      consumer.write(
-        'model.mts',
-        `import { MockLanguageModelV4 } from 'ai/test'\nexport const model = new MockLanguageModelV4()`,
-      ),
-      consumer.write('cases.mts', CASES),
-    ]
-    expect(typeFaultsOf(consumer, files)).toEqual([])
+  test('the programs of the pages, and other uses, have right types', { timeout: 240_000 }, () => {
+    expect(PROGRAMS.map(({ at }) => at.split(':')[0])).toEqual(
+      expect.arrayContaining(['README.md', 'docs/guides/llm-agents.md']),
+    )
+    const files = PROGRAMS.map((program) => consumer.write(fileOf(program), program.code))
+    expect(typeFaultsOf(consumer, [...files, consumer.write('cases.ts', CASES)])).toEqual([])
   })
+
+  test.each(PROGRAMS.filter(({ output }) => output !== undefined))(
+    'the program at $at prints what it says',
+    { timeout: 90_000 },
+    async (program) => {
+      for (const each of PROGRAMS) writeModule(fileOf(each), onThisNode(each.code))
+      const printed = await consumer.run(fileOf(program), { AI_GATEWAY_API_KEY: '' })
+      if (!isPrinted(printed, program.output ?? '')) expect(printed).toBe(program.output)
+    },
+  )
 })
+
+/** As JavaScript under the name that the others import, which needs no loader. */
+function writeModule(file: string, code: string): void {
+  consumer.write(file, code)
+  const compiled = consumer.compile(file)
+  renameSync(compiled, compiled.replace(/\.mjs$/, '.js'))
+}

@@ -6,7 +6,7 @@
 import { html } from 'htm/preact'
 import type { VNode } from 'preact'
 import type { Session } from '../api.js'
-import { spendingOf, type Spending } from '../../../core/spending.js'
+import { added, allSpent, spendingOf, type Spending } from '../../../core/spending.js'
 import { amountsText, bytes, dateTime, duration } from '../format.js'
 import type { Entry, Snapshot } from './log.js'
 
@@ -51,6 +51,7 @@ export function Budget({ session, task, entries, now, deadline }: BudgetProps): 
           />`
       }
       ${spending !== undefined && html`<${Spent} spending=${spending} />`}
+      ${limits?.budget && html`<${Budgets} budget=${limits.budget} spending=${spending} />`}
       ${attempts > 0 && html`<${Used} name="Failed attempts" used=${attempts} text=${String(attempts)} />`}
       ${
         dueAt !== Infinity &&
@@ -75,6 +76,30 @@ function Spent({ spending: { total, models } }: { readonly spending: Spending })
     <dt>Spent</dt>
     <dd>${amountsText(total)} <span class="quiet">${byModel}</span></dd>
   </div>`
+}
+
+interface BudgetsProps {
+  readonly budget: { readonly [unit: string]: number }
+  readonly spending: Spending | undefined
+}
+
+/** Each unit that the task may spend, with what it and the tasks that it delegates to have spent. */
+function Budgets({ budget, spending }: BudgetsProps): VNode[] {
+  const spent = allSpent(spending)
+  return Object.entries(added(budget, spending?.granted ?? {})).map(
+    ([unit, limit]) =>
+      html`<${Used}
+        name=${`Budget of ${unit}`}
+        used=${spent[unit] ?? 0}
+        text=${amount(spent[unit] ?? 0)}
+        limit=${limit}
+        format=${amount}
+      />`,
+  )
+}
+
+function amount(value: number): string {
+  return value.toLocaleString('en', { maximumFractionDigits: 6 })
 }
 
 interface UsedProps {

@@ -25,6 +25,7 @@ import { StateBadge } from '../state.js'
 import { replicaOf } from './spans.js'
 import { Steps } from './steps.js'
 import { Timeline } from './timeline.js'
+import { ToolCalls } from './tool-calls.js'
 import { titleOf } from '../../summary.js'
 import { Webhooks } from './webhooks.js'
 
@@ -172,6 +173,7 @@ function Overview({ task, session, live, index, isNow }: OverviewProps): VNode {
       <${Conversation} task=${task} isAsked=${isNow && isAsked(session, task)} />
       ${isNow && html`<${Reply} session=${session} task=${task} />`}
       <${Results} task=${task} />
+      <${ToolCalls} taskId=${task.id} entries=${entries} />
       <${Steps} taskId=${task.id} entries=${entries} end=${end} isOpen=${!isEnded} />
     </div>
     <div>
