@@ -92,7 +92,7 @@ export class Waits {
   }
 
   /** See `Run.sleep`. */
-  sleep(name: string, options: SleepOptions): Promise<void> {
+  readonly sleep = (name: string, options: SleepOptions): Promise<void> => {
     requireName('sleep', name, SLEEPS)
     return observed(this.#sleep(name, readSleep(options)))
   }
@@ -183,7 +183,7 @@ export class Waits {
   }
 
   /** See `Run.waitFor`. */
-  waitFor<T>(name: string, options: SignalOptions<T>): Promise<T> {
+  readonly waitFor = <T = unknown>(name: string, options: SignalOptions<T> = {}): Promise<T> => {
     requireName('signal', name)
     const { schema } = readOptions(options, ['schema'], 'run.waitFor')
     if (schema !== undefined) requireSchema(schema, 'schema')

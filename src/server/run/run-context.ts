@@ -52,7 +52,7 @@ export interface RunContext<P extends Principal> {
   /** Resolves when all changes of the task so far are stored. Absent where tasks are in memory. */
   readonly stored: (taskId: string) => Promise<void> | undefined
   /** When the task has to end because of a message, in ms since 1970. */
-  readonly deadlineOf: (taskId: string | undefined) => number | undefined
+  readonly deadlineOf: () => number | undefined
   /** Ends the run if its deadline has passed, and throws the reason. */
   readonly requireInTime?: () => void
   /** Receives the task as soon as the run has created it. */

@@ -62,9 +62,10 @@ export class IdleRuns<P extends Principal> {
   #letGo(active: ActiveRun<P>): void {
     const { registry, release } = this.#context
     const { run, task } = active
-    const { wakeAt, signals, hasWaits } = run.turn
+    const { wakeAt, hasWaits, parts } = run.turn
     if (task === undefined || wakeAt === undefined || !this.#mayLetGo(active)) return
     if (registry.runOf(task.id) !== active) return
+    const { signals } = parts.waits
     active.isLetGo = true
     const isBesideOthers = run.isWaiting || signals.length > 0
     if (!run.isWaiting || hasWaits)

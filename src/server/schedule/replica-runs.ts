@@ -12,8 +12,14 @@ import { isOwnedBy, type OwnerFilter } from '../../core/queries.js'
 import type { Message, TaskSnapshot } from '../../core/task.js'
 import { settleWithin } from '../../runtime/shutdown.js'
 import type { SendRequest } from '../../wire/dialect.js'
-import { acceptedAgain, type AcceptedMessage, type AcceptedTask } from './accepted-message.js'
-import { isListening, steer, type ActiveRun } from './active-run.js'
+import {
+  acceptedAgain,
+  type AcceptedMessage,
+  type AcceptedTask,
+  type ActiveRun,
+  isListening,
+  steer,
+} from './active-run.js'
 import { policyFor, requireAcceptsMessage, terminalTask, unrepeated } from './follow-up.js'
 import { DelegationMarks } from '../journal/delegation-marks.js'
 import { EndedDelegations } from './ended-delegations.js'
@@ -347,7 +353,7 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
       if (isLeft) this.#scheduler.steerLater(task, queued)
       else registry.queues.push(id, queued)
     } else if (active.run.isWaiting) {
-      active.run.turn.questions.resume(queued)
+      active.run.turn.parts.questions.resume(queued)
       this.assigned(id, queued)
     } else if (!this.#isAwaited(id, active) && isSteered()) {
       void this.#steer(task, active, queued)

@@ -28,9 +28,14 @@ import { isShared } from '../tasks.js'
 import { unavailable } from '../unavailable.js'
 import { WaitingTasks } from './waiting-tasks.js'
 
+/** Notes the dialect of each new task, before any client can request it. */
+interface DialectNotes {
+  note(taskId: string, caller: Caller): void
+}
+
 export class RunManager<P extends Principal> {
   readonly #settings: Settings<P>
-  readonly #onCreated: (taskId: string, caller: Caller<P>) => void
+  readonly #dialects: DialectNotes
   readonly #observers: Observers
   readonly #registry: RunRegistry<P>
   readonly #failures: RunFailures<P>
@@ -39,19 +44,13 @@ export class RunManager<P extends Principal> {
   readonly #scheduler: RunScheduler<P>
   readonly #ownerTasks: OwnerTasks
   readonly #waitingTasks: WaitingTasks
-  /** See {@link Acceptance.accept}. */
-  readonly accept: Acceptance<P>['accept']
+  readonly acceptance: Acceptance<P>
   readonly #stopLimiting: () => void
 
-  /** @param onCreated - Called with each new task, before any client can request it. */
-  constructor(
-    settings: Settings<P>,
-    onCreated: (taskId: string, caller: Caller<P>) => void,
-    observers: Observers,
-  ) {
+  constructor(settings: Settings<P>, dialects: DialectNotes, observers: Observers) {
     const { tasks, clock, limits } = settings
     this.#settings = settings
-    this.#onCreated = onCreated
+    this.#dialects = dialects
     this.#observers = observers
     this.#registry = new RunRegistry(clock, limits)
     this.#ownerTasks = new OwnerTasks(settings, (owner) => this.#registry.beginning(owner))
@@ -68,12 +67,11 @@ export class RunManager<P extends Principal> {
     }
     this.#scheduler = isShared(tasks) ? new ReplicaRuns(tasks, port) : new LocalRuns(tasks, port)
     this.#stopLimiting = this.#ownerTasks.limitForks((owner) => this.#registry.requireRoom(owner))
-    const acceptance = new Acceptance<P>({
-      ...{ settings, registry: this.#registry, scheduler: this.#scheduler, ownerTasks: this.#ownerTasks },
-      trace: () => observers.trace(),
+    this.acceptance = new Acceptance<P>({
+      ...{ settings, observers, registry: this.#registry, scheduler: this.#scheduler },
+      ownerTasks: this.#ownerTasks,
       begin: (message, options) => this.#begin(message, options),
     })
-    this.accept = (request, caller, isStream) => acceptance.accept(request, caller, isStream)
   }
 
   /** How many runs are at work, and how many wait for the user. */
@@ -179,7 +177,7 @@ export class RunManager<P extends Principal> {
     if (!isNew) this.#registry.assign(key, active)
     else {
       if (active.task === undefined) this.#hold(active, key)
-      this.#onCreated(id, caller)
+      this.#dialects.note(id, caller)
       markChild(active, key, this.#scheduler.marks)
     }
     if (deadline !== undefined)

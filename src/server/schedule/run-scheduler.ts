@@ -11,8 +11,7 @@ import type { JsonValue } from '../../core/json-types.js'
 import type { OwnerFilter } from '../../core/queries.js'
 import type { TaskKey, TaskSnapshot } from '../../core/task.js'
 import type { SendRequest } from '../../wire/dialect.js'
-import type { AcceptedMessage, AcceptedTask } from './accepted-message.js'
-import type { ActiveRun } from './active-run.js'
+import type { AcceptedMessage, AcceptedTask, ActiveRun } from './active-run.js'
 import type { QueuedMessage } from '../run/message-queue.js'
 import type { DelegationMarks } from '../journal/delegation-marks.js'
 import type { EarlierAttempts } from '../journal/open-turn.js'
@@ -70,7 +69,7 @@ export interface RunScheduler<P extends Principal> {
   /**
    * Accepts a message to an existing task.
    *
-   * @throws {A2AError} At once or as a rejection: as `RunManager.accept`.
+   * @throws {A2AError} At once or as a rejection: as `Acceptance.accept`.
    */
   followUp(taskId: string, message: QueuedMessage<P>): MaybePromise<AcceptedTask>
 
