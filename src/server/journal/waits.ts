@@ -255,7 +255,7 @@ export class Waits {
     const known = this.#receive(label)
     // It may be `null`.
     if (known !== undefined) return known
-    const stop = (): void => {}
+    const stop = this.#port.listen?.() ?? ((): void => {})
     return await this.#until((receive) => ({ dueAt: Infinity, stop, label, receive }))
   }
 

@@ -41,8 +41,8 @@ export interface RunContext<P extends Principal> {
   readonly staysWaiting?: boolean | undefined
   readonly tasks: WorkedTasks
   readonly message: QueuedMessage<P>
-  /** The note for the lease of a new task. Absent where tasks have no leases. */
-  readonly note?: JsonValue | undefined
+  /** The note on the message: for the lease of a new task, and for the journal. Absent where no task is new. */
+  readonly note?: () => JsonValue | undefined
   /** Marks tasks that wait for other agents. Absent where tasks are in memory. */
   readonly marks?: DelegationMarks | undefined
   /** The tasks that the message refers to and its owner may read. */
@@ -57,6 +57,8 @@ export interface RunContext<P extends Principal> {
   readonly requireInTime?: () => void
   /** Receives the task as soon as the run has created it. */
   readonly onTask: (task: TaskKey) => void
+  /** Listens to signals until the returned function is called. Absent where the run is told of each. */
+  readonly listen?: (() => () => void) | undefined
   readonly queues: Pick<MessageQueues<P>, 'has' | 'shift' | 'unshift'>
   /** The run now works on this message. */
   readonly assigned: (taskId: string, message: QueuedMessage<P>) => void

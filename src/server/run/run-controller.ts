@@ -472,7 +472,7 @@ export class RunController<P extends Principal> implements Run<P> {
 
   #toPort(): RunPort<P> {
     const context = this.#context
-    const { settings, tasks, earlier, marks, onStep } = context
+    const { settings, tasks, earlier, marks, listen, onStep } = context
     const requireRunning = (): void => this.#task?.requireRunning(this.#abortReason)
     return {
       context,
@@ -480,6 +480,7 @@ export class RunController<P extends Principal> implements Run<P> {
       tasks,
       earlier,
       marks,
+      listen,
       onStep,
       requireRunning,
       message: this.message,

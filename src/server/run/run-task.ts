@@ -264,6 +264,7 @@ export class NewTask<P extends Principal> {
 
   #create(): CreatedTask {
     const { settings, message, note, tasks } = this.#context
+    const hasLeases = tasks.propose !== undefined
     const { request, owner } = message
     const { contextId, referenceTaskIds } = request.message
     const params = {
@@ -273,7 +274,7 @@ export class NewTask<P extends Principal> {
       referenceTaskIds,
       ...(typeof owner.owner === 'string' && { owner: owner.owner }),
     }
-    const task = tasks.createTask(params, note)
+    const task = tasks.createTask(params, hasLeases ? note?.() : undefined)
     try {
       tasks.addMessage(task.id, { ...request.message, taskId: task.id, contextId: task.contextId })
     } catch (error) {

@@ -44,8 +44,8 @@ export class Turn<P extends Principal> {
   readonly #port: RunPort<P>
   /** Absent until the code needs them: most code asks for nothing, and has no earlier attempt. */
   #parts: Parts<P> | undefined
-  /** Of the code outside of steps. */
-  readonly #halves = new Halves()
+  /** Of the code outside of steps. Absent until it writes. */
+  #halves: Halves | undefined
   readonly #ids: TurnIds
 
   constructor(port: RunPort<P>) {
@@ -168,13 +168,14 @@ export class Turn<P extends Principal> {
   /** Adds an artifact to the task, or a chunk of one. */
   write(given: Chunk, options: AppendArtifactOptions | undefined): void {
     const scope = this.#parts?.writes.scopes.current
-    const chunk = (scope?.halves ?? this.#halves).take(given, options)
+    const halves = scope?.halves ?? (this.#halves ??= new Halves())
+    const chunk = halves.take(given, options)
     if (!this.isReplaying) this.#write(chunk, options)
   }
 
   /** The code writes no more chunks: halves of characters wait no longer. */
   endChunks(): void {
-    const chunks = this.#halves.end()
+    const chunks = this.#halves?.end() ?? []
     if (this.isReplaying) return
     try {
       for (const chunk of chunks) this.#write(chunk, undefined)
@@ -266,7 +267,7 @@ export class Turn<P extends Principal> {
   #makeParts(): Parts<P> {
     const port = this.#port
     const ids = this.#ids
-    const { note } = port.context
+    const note = port.context.note?.()
     const turn = {
       ...{ kind: 'turn' as const, messageId: port.origin },
       ...(note !== undefined && { note }),

@@ -155,10 +155,10 @@ export function toActiveRun<P extends Principal>(
 export function markChild<P extends Principal>(
   { message, stored }: ActiveRun<P>,
   task: TaskKey,
-  marks: DelegationMarks | undefined,
+  marks: DelegationMarks,
 ): void {
   const parent = readLineage(message.request.message.metadata)?.parentTaskId
-  if (parent !== undefined) stored?.then(() => marks?.addChild(task, parent)).catch(() => undefined)
+  if (parent !== undefined) stored?.then(() => marks.addChild(task, parent)).catch(() => undefined)
 }
 
 /** Answers the clients that wait for this run: another process continues its task, or they send the message again. */

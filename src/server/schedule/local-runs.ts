@@ -29,6 +29,8 @@ export class LocalRuns<P extends Principal> implements RunScheduler<P> {
   readonly #port: SchedulePort<P>
   readonly #notes: RequestNotes<P>
   readonly #stopListening: (() => void) | undefined
+  /** What waits for signals. A manager makes events for its listeners only. */
+  readonly #waits = new Set<object>()
   /** The jobs of one task run one after the other. */
   readonly #jobs = new KeyedQueue()
 
@@ -39,7 +41,15 @@ export class LocalRuns<P extends Principal> implements RunScheduler<P> {
     this.#stopListening = tasks.unfinished?.listen((taskId) => this.continueTurn(taskId))
     tasks.on('task:evicted', this.#onGone)
     tasks.on('task:expired', this.#onGone)
-    tasks.on('task:event', this.#onEvent)
+  }
+
+  readonly listen = (): (() => void) => {
+    const wait = {}
+    if (this.#waits.size === 0) this.tasks.on('task:event', this.#onEvent)
+    this.#waits.add(wait)
+    return () => {
+      if (this.#waits.delete(wait) && this.#waits.size === 0) this.tasks.off('task:event', this.#onEvent)
+    }
   }
 
   acceptChosen(accept: () => Promise<AcceptedMessage>): Promise<AcceptedMessage> {

@@ -121,10 +121,11 @@ export class RunManager<P extends Principal> {
       settings: this.#settings,
       tasks: scheduler.tasks,
       message,
-      note: scheduler.noteOf(message),
+      note: () => scheduler.noteOf(message),
       earlier,
       staysWaiting: options.staysWaiting,
       marks: scheduler.marks,
+      listen: scheduler.listen,
       stored: (id) => scheduler.stored(id),
       referenceTasks: () => references ?? scheduler.referencesOf(request, owner),
       conversation: ({ taskId, contextId }, options) => {
@@ -178,7 +179,8 @@ export class RunManager<P extends Principal> {
     else {
       if (active.task === undefined) this.#hold(active, key)
       this.#dialects.note(id, caller)
-      markChild(active, key, this.#scheduler.marks)
+      const { marks } = this.#scheduler
+      if (marks !== undefined) markChild(active, key, marks)
     }
     if (deadline !== undefined)
       this.#registry.deadlines.set(key, deadline, () => this.#failures.endLate(this.#registry.runOf(id), key))

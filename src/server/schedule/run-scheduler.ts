@@ -54,6 +54,8 @@ export interface RunScheduler<P extends Principal> {
   readonly tasks: WorkedTasks
   /** Marks tasks that wait for other agents. Absent where tasks are in memory. */
   readonly marks?: DelegationMarks
+  /** Listens to signals, for runs, until the returned function is called. Absent where runs are told of each. */
+  readonly listen?: () => () => void
   /** Whether another process restarts the work that is unfinished at {@link close}. */
   readonly handsOver: boolean
 
