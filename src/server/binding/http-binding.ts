@@ -323,15 +323,18 @@ export class HttpBinding<P extends Principal> {
   /** The client, if it may send a request now. */
   #admit(request: HttpRequest): MaybePromise<P | undefined> {
     const { authenticate, rateLimiter } = this.#settings
-    const admit = (principal: P | undefined): P | undefined => {
-      requireRate(rateLimiter, principal)
-      return principal
-    }
-    if (authenticate === undefined && request.principal === undefined) return admit(undefined)
-    return this.#authenticate(request).then(admit)
+    if (authenticate !== undefined || request.principal !== undefined) return this.#authenticate(request)
+    requireRate(rateLimiter, undefined)
+    return undefined
   }
 
-  async #authenticate(request: HttpRequest): Promise<P | undefined> {
+  async #authenticate(request: HttpRequest): Promise<P> {
+    const principal = await this.#principalOf(request)
+    requireRate(this.#settings.rateLimiter, principal)
+    return principal
+  }
+
+  async #principalOf(request: HttpRequest): Promise<P> {
     const { authenticate } = this.#settings
     try {
       // `fetch` and `toNodeListener` take the type of this handler's principals.

@@ -77,6 +77,7 @@ export class RunController<P extends Principal> implements Run<P> {
   readonly attempt: number
   readonly response = new Deferred<FirstResponse>()
   readonly #context: RunContext<P>
+  readonly #tasks: RunContext<P>['tasks']
   #task: RunTask | undefined
   readonly #new: NewTask<P>
   #contextId: string | undefined
@@ -96,6 +97,7 @@ export class RunController<P extends Principal> implements Run<P> {
 
   constructor(context: RunContext<P>, taskId?: string) {
     this.#context = context
+    this.#tasks = context.tasks
     this.message = context.message.request.message
     this.attempt = context.earlier?.attempt ?? 1
     this.#task = taskId === undefined ? undefined : new RunTask(taskId, context.tasks, true)
@@ -193,7 +195,7 @@ export class RunController<P extends Principal> implements Run<P> {
     const task = this.#requireWorking()
     const message = this.#toMessage(progress, id)
     // While a question is open, it is the status message.
-    if (this.isWaiting || this.turn.isAskingAgain) task.hold(message)
+    if (this.turn.isAsking || this.turn.isAskingAgain) task.hold(message)
     else this.#change(() => task.setStatusMessage(message))
   }
 
@@ -380,10 +382,6 @@ export class RunController<P extends Principal> implements Run<P> {
     if (this.replied === undefined && isToStart) this.start()
   }
 
-  get isWaiting(): boolean {
-    return this.turn.isAsking
-  }
-
   /**
    * Cuts the run off from its task without ending it: what it awaits stays pending, and the turn continues elsewhere.
    *
@@ -447,10 +445,6 @@ export class RunController<P extends Principal> implements Run<P> {
   /** Why the run was aborted. Once the executor has returned, an abort reaches the signal and nothing else. */
   get #abortReason(): Error | undefined {
     return this.#ended ?? (this.#controller?.signal.reason as Error | undefined)
-  }
-
-  get #tasks(): RunContext<P>['tasks'] {
-    return this.#context.tasks
   }
 
   #toBudget(): RunBudget | undefined {
@@ -537,7 +531,7 @@ export class RunController<P extends Principal> implements Run<P> {
   /** As {@link #requireTask}. Moves the task to `working`, unless it waits for the answer to a question. */
   #requireWorking(): RunTask {
     const task = this.#requireTask()
-    const isAsking = this.isWaiting || (this.#context.staysWaiting === true && this.turn.isAskingAgain)
+    const isAsking = this.turn.isAsking || (this.#context.staysWaiting === true && this.turn.isAskingAgain)
     if (!isAsking) this.start()
     return task
   }
@@ -551,7 +545,7 @@ export class RunController<P extends Principal> implements Run<P> {
 
   /** Rejects the open question, if any: the run continues without its answer, or has ended its task. */
   #dropQuestion(): void {
-    if (!this.isWaiting) return
+    if (!this.turn.isAsking) return
     this.turn.parts.questions.drop()
     this.#context.onWaiting(false)
   }

@@ -7,7 +7,7 @@ import { A2AError, invalidParams } from '../../core/errors.js'
 import { shareJson } from '../../core/json.js'
 import type { JsonValue } from '../../core/json-types.js'
 import type { MaybePromise } from '../../core/managers.js'
-import type { Message, TaskSnapshot } from '../../core/task.js'
+import type { TaskSnapshot } from '../../core/task.js'
 import { requireMessage } from '../../core/validate.js'
 import type { IncomingMessage, SendRequest } from '../../wire/dialect.js'
 import { textOf } from '../../wire/text.js'
@@ -60,11 +60,13 @@ export class Acceptance<P extends Principal> {
     const messageId = repeated && sentId(given.message, caller)
     const message = messageId === undefined ? given.message : { ...given.message, messageId }
     const request = message === given.message ? given : { ...given, message }
-    if (chosenId !== undefined) {
+    const { scheduler } = this.#context
+    const isNamed = chosenId !== undefined || message.taskId !== undefined
+    if (chosenId !== undefined && scheduler.acceptChosen !== undefined) {
       const accept = (): Promise<AcceptedMessage> => this.#accept(request, caller, isStream)
-      return this.#context.scheduler.acceptChosen(accept, chosenId, () => ownedBy(caller.principal, tenant))
+      return scheduler.acceptChosen(accept, chosenId, () => ownedBy(caller.principal, tenant))
     }
-    if (repeated === undefined || messageId === undefined || message.taskId !== undefined)
+    if (repeated === undefined || messageId === undefined || isNamed)
       return this.#accept(request, caller, isStream)
     const sent = { ...ownedBy(caller.principal, tenant), message: { ...message, messageId } }
     return repeated.accept(sent, (newId) => this.#accept(request, caller, isStream, newId))
@@ -84,8 +86,8 @@ export class Acceptance<P extends Principal> {
     if (request.message.role !== 'user') {
       throw invalidParams('message.role', 'must be that of the user, not of the agent')
     }
-    // The same checks as the core's, before any work begins.
-    const { taskId } = requireMessage(asJson(request.message), 'message')
+    // The same checks as the core's, before any work begins. Messages are JSON: their interface only lacks an index signature.
+    const { taskId } = requireMessage(request.message as unknown as JsonValue, 'message')
     if (caller.ownsJson) {
       shareJson(request.message.parts)
       shareJson(request.message.metadata)
@@ -109,7 +111,7 @@ export class Acceptance<P extends Principal> {
   ): Promise<AcceptedMessage> {
     const { settings, registry, scheduler, ownerTasks, begin } = this.#context
     const { caller, owner } = queued
-    const loading = scheduler.loadReferences(request, owner)
+    const loading = scheduler.loadReferences?.(request, owner)
     const references = loading && (await loading)
     registry.requireRoom(owner)
     const accepting = settings.execute.accept?.({ ...toOffer(request, caller), ...owner })
@@ -143,11 +145,6 @@ export class Acceptance<P extends Principal> {
       return follow(error)
     }
   }
-}
-
-/** Messages are JSON: their interface only lacks an index signature. */
-function asJson(message: Message): JsonValue {
-  return message as unknown as JsonValue
 }
 
 function toOffer<P extends Principal>(

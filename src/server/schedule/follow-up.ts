@@ -158,6 +158,6 @@ export function acceptHere<P extends Principal>(
     : active.run.turn.parts.questions.resume(queued)
   if (!isGiven) registry.queues.push(id, queued)
   else if (isWorking) void steer(active, queued)
-  else scheduler.assigned(id, queued)
+  else scheduler.assigned?.(id, queued)
   return acceptedBy(active, id, tasks.peekTask(id) ?? undefined)
 }

@@ -11,7 +11,7 @@ import type { LocalTasks } from '../../core/managers.js'
 import type { OwnerFilter } from '../../core/queries.js'
 import type { TaskKey, TaskSnapshot } from '../../core/task.js'
 import type { SendRequest } from '../../wire/dialect.js'
-import type { AcceptedMessage, AcceptedTask, ActiveRun } from './active-run.js'
+import type { AcceptedTask, ActiveRun } from './active-run.js'
 import { acceptHere } from './follow-up.js'
 import { continuedWith, type QueuedMessage } from '../run/message-queue.js'
 import { KeyedQueue } from '../../runtime/keyed-queue.js'
@@ -52,18 +52,10 @@ export class LocalRuns<P extends Principal> implements RunScheduler<P> {
     }
   }
 
-  acceptChosen(accept: () => Promise<AcceptedMessage>): Promise<AcceptedMessage> {
-    return accept()
-  }
-
   followUp(taskId: string, message: QueuedMessage<P>): AcceptedTask {
     const task = this.tasks.peekTask(taskId, message.owner)
     if (task === null) throw taskNotFound(taskId)
     return acceptHere(this.#port, this, task, message)
-  }
-
-  loadReferences(): undefined {
-    return undefined
   }
 
   referencesOf({ message }: SendRequest, owner: OwnerFilter): TaskSnapshot[] {
@@ -75,14 +67,6 @@ export class LocalRuns<P extends Principal> implements RunScheduler<P> {
 
   noteOf(message: QueuedMessage<P>): JsonValue {
     return toNote(message)
-  }
-
-  stored(): undefined {
-    return undefined
-  }
-
-  assigned(): void {
-    // Without leases there is no note to update.
   }
 
   runEnded(taskId: string, active: ActiveRun<P>): void {
@@ -181,6 +165,6 @@ export class LocalRuns<P extends Principal> implements RunScheduler<P> {
     const { registry } = this.#port
     const { task = { createdAt } } = registry.runOf(id) ?? {}
     if (task.createdAt === createdAt) registry.drop(id)
-    registry.deadlines.clear({ id, createdAt })
+    registry.deadlines?.clear({ id, createdAt })
   }
 }

@@ -352,7 +352,7 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
       const isLeft = active === undefined && task.turn !== undefined && sent?.policy === 'steer'
       if (isLeft) this.#scheduler.steerLater(task, queued)
       else registry.queues.push(id, queued)
-    } else if (active.run.isWaiting) {
+    } else if (active.run.turn.isAsking) {
       active.run.turn.parts.questions.resume(queued)
       this.assigned(id, queued)
     } else if (!this.#isAwaited(id, active) && isSteered()) {

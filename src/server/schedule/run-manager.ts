@@ -70,7 +70,7 @@ export class RunManager<P extends Principal> {
     this.acceptance = new Acceptance<P>({
       ...{ settings, observers, registry: this.#registry, scheduler: this.#scheduler },
       ownerTasks: this.#ownerTasks,
-      begin: (message, options) => this.#begin(message, options),
+      begin: this.#begin,
     })
   }
 
@@ -99,7 +99,7 @@ export class RunManager<P extends Principal> {
       active.run.detach(unavailable())
       this.#release(active)
     }
-    this.#registry.deadlines.close()
+    this.#registry.deadlines?.close()
     await this.#scheduler.close()
     this.#stopLimiting()
   }
@@ -111,7 +111,7 @@ export class RunManager<P extends Principal> {
   }
 
   /** The callback of schedulers: see {@link SchedulePort.begin}. */
-  #begin(message: QueuedMessage<P>, options: BeginOptions): ActiveRun<P> {
+  readonly #begin = (message: QueuedMessage<P>, options: BeginOptions): ActiveRun<P> => {
     const { isStream = false, task, references, isNoted = false, earlier } = options
     const registry = this.#registry
     const scheduler = this.#scheduler
@@ -126,20 +126,20 @@ export class RunManager<P extends Principal> {
       staysWaiting: options.staysWaiting,
       marks: scheduler.marks,
       listen: scheduler.listen,
-      stored: (id) => scheduler.stored(id),
+      stored: (id) => scheduler.stored?.(id),
       referenceTasks: () => references ?? scheduler.referencesOf(request, owner),
       conversation: ({ taskId, contextId }, options) => {
         const { createdAt } = active.task ?? {}
         return readHistory(this.#settings.tasks, { contextId, ...owner }, { taskId, createdAt }, options)
       },
       onTask,
-      deadlineOf: () => active.task && registry.deadlines.of(active.task),
+      deadlineOf: () => active.task && registry.deadlines?.of(active.task),
       requireInTime: () => {
-        if (active.task && registry.deadlines.check(active.task))
+        if (active.task && registry.deadlines?.check(active.task))
           throw active.run.abortReason ?? unavailable()
       },
       queues: registry.queues,
-      assigned: (id, next) => scheduler.assigned(id, next),
+      assigned: (id, next) => scheduler.assigned?.(id, next),
       onExceeded: (reason) => this.#failures.stop(active, reason.message, reason, { error: reason }),
       onStep: (step) => this.#observers.onStep(step),
       onContinued: (again) => {
@@ -159,7 +159,7 @@ export class RunManager<P extends Principal> {
       // Before any client reads the task: one that waits for this turn must not see the state that ended the last one.
       if (!options.staysWaiting) run.start()
       onTask(task)
-      if (!isNoted) scheduler.assigned(task.id, message)
+      if (!isNoted) scheduler.assigned?.(task.id, message)
     }
     registry.add(active)
     this.#startTimer(active)
@@ -183,7 +183,7 @@ export class RunManager<P extends Principal> {
       if (marks !== undefined) markChild(active, key, marks)
     }
     if (deadline !== undefined)
-      this.#registry.deadlines.set(key, deadline, () => this.#failures.endLate(this.#registry.runOf(id), key))
+      this.#registry.limitTime(key, deadline, () => this.#failures.endLate(this.#registry.runOf(id), key))
     if (isStream) active.opening = this.#scheduler.tasks.peekTask(id) ?? undefined
   }
 
@@ -191,9 +191,9 @@ export class RunManager<P extends Principal> {
   #hold(active: ActiveRun<P>, key: TaskKey): void {
     // The events of an earlier task with this id may not have reached our listeners yet.
     this.#registry.drop(key.id)
-    this.#registry.deadlines.clear(key)
+    this.#registry.deadlines?.clear(key)
     this.#registry.assign(key, active)
-    active.stored = this.#scheduler.stored(key.id)
+    active.stored = this.#scheduler.stored?.(key.id)
     const count = (): unknown => (active.isCounted = true)
     if (active.stored === undefined) count()
     else active.stored.then(count, count)
@@ -203,7 +203,7 @@ export class RunManager<P extends Principal> {
   async #store(active: ActiveRun<P>): Promise<void> {
     const { run } = active
     if (active.task === undefined) this.#hold(active, run.propose())
-    await this.#scheduler.stored(run.taskId)
+    await this.#scheduler.stored?.(run.taskId)
     await this.#scheduler.tasks.requireLease?.(run.taskId)
     if (run.abortReason !== undefined) throw run.abortReason
   }
@@ -268,7 +268,7 @@ export class RunManager<P extends Principal> {
     }
     if (this.#registry.runOf(task.id) !== active) return
     this.#registry.unassign(task.id)
-    if (run.isTerminal) this.#registry.deadlines.clear(task)
+    if (run.isTerminal) this.#registry.deadlines?.clear(task)
     this.#scheduler.runEnded(task.id, active)
   }
 
