@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { JsonValue } from '../../core/json-types.js'
+import type { JsonObject, JsonValue } from '../../core/json-types.js'
 import { sizeOf } from '../../core/json.js'
 import type { Message, TaskSnapshot } from '../../core/task.js'
 import type { OwnerFilter } from '../../core/queries.js'
@@ -35,6 +35,25 @@ export interface QueuedMessage<P extends Principal> {
 /** The id of the user's message that the turn began with. */
 export function originOf<P extends Principal>({ origin, request }: QueuedMessage<P>): string {
   return origin ?? request.message.messageId
+}
+
+/** What the lease and the journal of a task say of the request beside its message. */
+export function toNote<P extends Principal>(
+  { request, caller, deadline }: Pick<QueuedMessage<P>, 'request' | 'caller' | 'deadline'>,
+  after?: number,
+): JsonObject {
+  const { message, metadata, acceptedOutputModes, tenant } = request
+  const { extensions, principal } = caller
+  return {
+    messageId: message.messageId,
+    ...(after !== undefined && { after }),
+    ...(metadata && { metadata }),
+    acceptedOutputModes: [...acceptedOutputModes],
+    extensions: [...extensions],
+    ...(tenant !== undefined && { tenant }),
+    ...(deadline !== undefined && { deadline }),
+    ...(principal && { principal: principal.id }),
+  }
 }
 
 /** The message in whose place a turn has continued with another one. */

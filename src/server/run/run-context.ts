@@ -5,7 +5,6 @@
  */
 import type { A2AError } from '../../core/errors.js'
 import type { Amounts } from '../../core/spending.js'
-import type { JsonValue } from '../../core/json-types.js'
 import type { JournalEntry } from '../../core/events.js'
 import type { Lifecycle, TaskState } from '../../core/lifecycle.js'
 import type { TaskKey, TaskSnapshot } from '../../core/task.js'
@@ -41,8 +40,6 @@ export interface RunContext<P extends Principal> {
   readonly staysWaiting?: boolean | undefined
   readonly tasks: WorkedTasks
   readonly message: QueuedMessage<P>
-  /** The note on the message: for the lease of a new task, and for the journal. Absent where no task is new. */
-  readonly note?: () => JsonValue | undefined
   /** Marks tasks that wait for other agents. Absent where tasks are in memory. */
   readonly marks?: DelegationMarks | undefined
   /** The tasks that the message refers to and its owner may read. */

@@ -13,6 +13,7 @@ import type { MessageInput, TaskUpdate } from '../../core/params.js'
 import type { TaskKey, TaskSnapshot } from '../../core/task.js'
 import type { Principal } from '../caller.js'
 import type { WorkedTasks } from '../journal/turn-port.js'
+import { toNote } from './message-queue.js'
 import type { RunContext } from './run-context.js'
 
 /** By the signal of a task: removes the listener of the last run that has left the task. */
@@ -263,7 +264,7 @@ export class NewTask<P extends Principal> {
   }
 
   #create(): CreatedTask {
-    const { settings, message, note, tasks } = this.#context
+    const { settings, message, tasks } = this.#context
     const hasLeases = tasks.propose !== undefined
     const { request, owner } = message
     const { contextId, referenceTaskIds } = request.message
@@ -274,7 +275,7 @@ export class NewTask<P extends Principal> {
       referenceTaskIds,
       ...(typeof owner.owner === 'string' && { owner: owner.owner }),
     }
-    const task = tasks.createTask(params, hasLeases ? note?.() : undefined)
+    const task = tasks.createTask(params, hasLeases ? toNote(message) : undefined)
     try {
       tasks.addMessage(task.id, { ...request.message, taskId: task.id, contextId: task.contextId })
     } catch (error) {

@@ -21,7 +21,7 @@ import { Halves, type Chunk } from '../journal/writes/halves.js'
 import { append, StepWrites } from '../journal/writes/step-writes.js'
 import { TurnIds, type MadeKind } from '../journal/writes/turn-ids.js'
 import { toContinued } from './agent-message.js'
-import type { QueuedMessage } from './message-queue.js'
+import { toNote, type QueuedMessage } from './message-queue.js'
 import { Questions } from './questions.js'
 import type { RunPort } from './run-context.js'
 import type { ContinuedInput, ReadonlyMessage, Run } from './run.js'
@@ -267,10 +267,9 @@ export class Turn<P extends Principal> {
   #makeParts(): Parts<P> {
     const port = this.#port
     const ids = this.#ids
-    const note = port.context.note?.()
     const turn = {
       ...{ kind: 'turn' as const, messageId: port.origin },
-      ...(note !== undefined && { note }),
+      note: toNote(port.context.message),
       ...(ids.first !== undefined && { ids: ids.first }),
     }
     const journal = new Journal(port, turn, () => this.#onFlight())

@@ -4,7 +4,6 @@
  * @module
  */
 import { taskNotFound } from '../../core/errors.js'
-import type { JsonValue } from '../../core/json-types.js'
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
 import { isSignal, type TaskEvent } from '../../core/events.js'
 import type { LocalTasks } from '../../core/managers.js'
@@ -16,7 +15,7 @@ import { acceptHere } from './follow-up.js'
 import { continuedWith, type QueuedMessage } from '../run/message-queue.js'
 import { KeyedQueue } from '../../runtime/keyed-queue.js'
 import { hasOpenWait, readOpenTurn, unreadMessages } from '../journal/earlier-attempts.js'
-import { RequestNotes, toNote } from './request-notes.js'
+import { RequestNotes } from './request-notes.js'
 import { FAILED, SHUT_DOWN } from '../run/failure-texts.js'
 import type { SchedulePort, RunScheduler } from './run-scheduler.js'
 import type { Principal } from '../caller.js'
@@ -63,10 +62,6 @@ export class LocalRuns<P extends Principal> implements RunScheduler<P> {
       const own = this.tasks.peekTask(id, owner) ?? this.tasks.peekTask(keptId(owner, id), owner)
       return own === null ? [] : [own]
     })
-  }
-
-  noteOf(message: QueuedMessage<P>): JsonValue {
-    return toNote(message)
   }
 
   runEnded(taskId: string, active: ActiveRun<P>): void {

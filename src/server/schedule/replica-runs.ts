@@ -24,9 +24,9 @@ import { policyFor, requireAcceptsMessage, terminalTask, unrepeated } from './fo
 import { DelegationMarks } from '../journal/delegation-marks.js'
 import { EndedDelegations } from './ended-delegations.js'
 import { LeaseScheduler } from './lease-scheduler.js'
-import type { QueuedMessage } from '../run/message-queue.js'
+import { toNote, type QueuedMessage } from '../run/message-queue.js'
 import { referencesOf } from './references.js'
-import { RequestNotes, toNote } from './request-notes.js'
+import { RequestNotes } from './request-notes.js'
 import type { SchedulePort, RunScheduler } from './run-scheduler.js'
 import type { FollowUpPolicy, Settings } from '../options.js'
 import type { Principal } from '../caller.js'
@@ -140,10 +140,6 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
 
   referencesOf(): readonly TaskSnapshot[] {
     return []
-  }
-
-  noteOf(message: QueuedMessage<P>): JsonValue {
-    return toNote(message)
   }
 
   stored(taskId: string): Promise<void> {

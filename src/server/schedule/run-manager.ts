@@ -121,7 +121,6 @@ export class RunManager<P extends Principal> {
       settings: this.#settings,
       tasks: scheduler.tasks,
       message,
-      note: () => scheduler.noteOf(message),
       earlier,
       staysWaiting: options.staysWaiting,
       marks: scheduler.marks,

@@ -7,7 +7,6 @@
  * @module
  */
 import type { MaybePromise } from '../../core/managers.js'
-import type { JsonValue } from '../../core/json-types.js'
 import type { OwnerFilter } from '../../core/queries.js'
 import type { TaskKey, TaskSnapshot } from '../../core/task.js'
 import type { SendRequest } from '../../wire/dialect.js'
@@ -79,8 +78,6 @@ export interface RunScheduler<P extends Principal> {
   loadReferences?(request: SendRequest, owner: OwnerFilter): Promise<readonly TaskSnapshot[]> | undefined
   /** The tasks that a message refers to, where none were read before. */
   referencesOf(request: SendRequest, owner: OwnerFilter): readonly TaskSnapshot[]
-  /** The note on the message for the lease of a new task. */
-  noteOf(message: QueuedMessage<P>): JsonValue | undefined
   /** Resolves when the task that a run has created is stored. Absent where tasks are in memory. */
   stored?(taskId: string): Promise<void> | undefined
 
