@@ -83,3 +83,9 @@ export function ownedBy(
 export function generationFromHeader(lastEventId: string | null | undefined): number | undefined {
   return /^\d{1,15}$/.test(lastEventId ?? '') ? Number(lastEventId) : undefined
 }
+
+/** The value of the header `Idempotency-Key`, a text in quotes (RFC 9651 §3.3.3) or without them. */
+export function readIdempotencyKey(header: string | null | undefined): string | undefined {
+  const text = header?.trim()
+  return /^"(.*)"$/.exec(text ?? '')?.[1] ?? text
+}

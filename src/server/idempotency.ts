@@ -77,12 +77,6 @@ export function fittingId(id: string): string {
   return id.length <= MAX_ID ? id : hashOf(id)
 }
 
-/** The value of the header `Idempotency-Key`, a text in quotes (RFC 9651 §3.3.3) or without them. */
-export function readIdempotencyKey(header: string | null | undefined): string | undefined {
-  const text = header?.trim()
-  return /^"(.*)"$/.exec(text ?? '')?.[1] ?? text
-}
-
 /** UUIDs of version 8 (RFC 9562 §5.8), in an order that is the same for the same values. Two share the cost of a hash. */
 export function* derivedIds(...values: readonly (string | null)[]): Generator<string, never> {
   for (let count = 0; ; count += 1) {

@@ -51,14 +51,16 @@ export function hintForPath(dialects: readonly Dialect[], method: string, path: 
   return hint(dialects, PATHS.find(([end]) => path.endsWith(end))?.[1])
 }
 
-/** The hint for the parameters of a method that 1.0 has, too. */
-export function hintForParams(dialects: readonly Dialect[], method: string, params: unknown): string {
-  return method === 'SendMessage' && isKaosSend(params) ? hint(dialects, 'kaos') : ''
-}
-
-/** The error, with the hint in its text if its parameters are invalid. */
-export function withHint(error: A2AError, hintText: string): A2AError {
-  if (hintText === '' || !A2AError.is(error, 'INVALID_PARAMS')) return error
+/** The error, with a hint in its text if it refuses the parameters of a method that 1.0 has, too. */
+export function withHint(
+  error: A2AError,
+  dialects: readonly Dialect[],
+  method: string,
+  params: unknown,
+): A2AError {
+  if (method !== 'SendMessage' || !A2AError.is(error, 'INVALID_PARAMS')) return error
+  const hintText = isKaosSend(params) ? hint(dialects, 'kaos') : ''
+  if (hintText === '') return error
   return new A2AError('INVALID_PARAMS', `${error.message}${hintText}`, error.data, { cause: error })
 }
 

@@ -68,7 +68,7 @@ const PROGRAM = 'command-line'
 /** Of these, too, nothing runs elsewhere. */
 const FOR_NODE = [PROGRAM, 'conformance']
 
-const MAX_CHAIN = 30
+const MAX_CHAIN = 28
 
 type Graph = ReadonlyMap<string, readonly string[]>
 

@@ -7,7 +7,7 @@ import type { Clock } from '../../runtime/clock.js'
 import type { Task } from '../../core/task.js'
 import type { StreamEntry } from '../../wire/dialect.js'
 import { textOf } from '../../wire/text.js'
-import type { Source } from '../../server/streams/frame-stream.js'
+import type { Source } from '../../server/streams/source.js'
 
 type Result = IteratorResult<StreamEntry, undefined>
 

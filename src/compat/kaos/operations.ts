@@ -15,7 +15,7 @@ import type { ClosableOperations } from '../../server/binding/bindings.js'
 import { pushNotSupported } from '../../server/push/config.js'
 import { AnswerPieces } from './answer-pieces.js'
 import type { SessionMessageOptions, SessionTaskManager } from './session-task-manager.js'
-import type { Source } from '../../server/streams/frame-stream.js'
+import type { Source } from '../../server/streams/source.js'
 import { ownedBy, type Caller, type Principal } from '../../server/caller.js'
 
 const ANSWER_ID = 'answer'

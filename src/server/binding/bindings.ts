@@ -10,7 +10,7 @@ import type { JsonObject } from '../../core/json-types.js'
 import { keepAlive } from '../../runtime/timers.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
 import type { Dialect } from '../../wire/dialect.js'
-import { DIRECT, type HttpRequest, type Respond } from './exchange.js'
+import { DIRECT, type Respond } from './exchange.js'
 import { toFetch, type HandlerFetch } from './fetch.js'
 import { HttpBinding } from './http-binding.js'
 import { jsonOf } from '../streams/frame-stream.js'
@@ -18,14 +18,14 @@ import { answerRpc } from './json-rpc.js'
 import { PendingOutput } from './pending-output.js'
 import type { IsInMemory } from './removed-tasks.js'
 import { knownExtensions } from '../negotiation.js'
-import type { Operations } from '../operations/operations.js'
+import type { Operations } from '../operations/perform.js'
 import { untilLeft } from '../operations/facts.js'
 import type { HandlerObserver, Observers } from '../observers.js'
 import { observedDispatch, observedRespond, type Dispatch } from './observed.js'
 import type { BindingSettings } from '../options.js'
-import { readIdempotencyKey } from '../idempotency.js'
 import {
   generationFromHeader,
+  readIdempotencyKey,
   requirePrincipal,
   requireRate,
   type Caller,
@@ -100,7 +100,7 @@ export function bind<P extends Principal>(
 ): BoundAgent<P> {
   const http = new HttpBinding(settings, operations, isInMemory)
   const output = new PendingOutput(settings.limits, settings.clock)
-  const respond: Respond = Object.assign((request: HttpRequest) => http.respond(request), { output })
+  const respond: Respond = Object.assign(http.respond, { output })
   const dispatch = dispatcher(settings, operations)
   const observable = (observers: readonly HandlerObserver[]): ObservedAgent<P> => {
     const observed = observers.length === 0 ? respond : observedRespond(respond, observers)

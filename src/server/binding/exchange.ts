@@ -12,7 +12,7 @@ import type { Trail } from '../observers.js'
 import type { IncomingBody } from './incoming-body.js'
 import type { LargeText } from './large-texts.js'
 import type { PendingOutput } from './pending-output.js'
-import type { Source } from '../streams/frame-stream.js'
+import type { Source } from '../streams/source.js'
 import type { Frame, SseHeartbeat } from '../streams/sse.js'
 
 /** The part of a request that the agent uses. */

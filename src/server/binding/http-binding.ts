@@ -11,8 +11,8 @@ import type { Dialect, Operation, Probe } from '../../wire/dialect.js'
 import { bodyStatusOf, BodyReader } from './body.js'
 import { CardRoute } from './card-route.js'
 import { challengeOf } from './challenge.js'
-import type { HttpAnswer, HttpRequest } from './exchange.js'
-import { FrameStream, toA2AError, type Source } from '../streams/frame-stream.js'
+import type { EventSource, HttpAnswer, HttpRequest } from './exchange.js'
+import { FrameStream, toA2AError } from '../streams/frame-stream.js'
 import { requireSafeJson } from './safe-json.js'
 import { answerRpc, failure, isRpcBody } from './json-rpc.js'
 import { LargeTexts, type LargeText } from './large-texts.js'
@@ -25,18 +25,17 @@ import {
   dialectsFor,
   type Dialects,
 } from '../negotiation.js'
-import type { Operations } from '../operations/operations.js'
 import type { BindingSettings } from '../options.js'
 import { isPromise } from '../tasks.js'
-import { perform, type Encode, type Received } from '../operations/perform.js'
+import { perform, type Operations, type Received } from '../operations/perform.js'
 import { noRoute, paramsOf } from './rest.js'
 import { normalPath, Routes, type RouteMatch } from './routes.js'
 import { LatestEvent } from '../streams/latest-event.js'
 import { eventHead, formatFrame, SseHeartbeat, SSE_HEADERS, type Frame } from '../streams/sse.js'
 import { hintForPath } from '../unserved.js'
-import { readIdempotencyKey } from '../idempotency.js'
 import {
   generationFromHeader,
+  readIdempotencyKey,
   requirePrincipal,
   requireRate,
   type Caller,
@@ -69,8 +68,7 @@ export class HttpBinding<P extends Principal> {
   readonly #bodies: BodyReader
   readonly #heartbeat: SseHeartbeat
   readonly #texts: LargeTexts
-  readonly #latest = new LatestEvent()
-  readonly #encode: Encode
+  readonly #latest: LatestEvent
   readonly #challenge: string
   /** The dialects of the card, for requests that name no version. */
   readonly #inCards: Dialects
@@ -89,9 +87,7 @@ export class HttpBinding<P extends Principal> {
     this.#heartbeat = new SseHeartbeat(clock, heartbeatMs)
     // The other half is for what sockets have not taken.
     this.#texts = new LargeTexts(limits.maxPendingBytes / 2, isInMemory)
-    const isShort = (json: JsonValue): boolean => !this.#texts.isLarge(json)
-    this.#encode = (codec, given, answer) =>
-      this.#latest.encode(codec, given, answer, (view) => this.#texts.encode(codec, view, answer), isShort)
+    this.#latest = new LatestEvent(this.#texts)
     this.#challenge = challengeOf(card)
     this.#probes = new Map(dialects.flatMap(({ probes = [] }) => [...probes]))
     this.#inCards = nonEmpty(dialects.filter(({ isInCards }) => isInCards)) ?? dialects
@@ -103,7 +99,7 @@ export class HttpBinding<P extends Principal> {
   }
 
   /** Never rejects. */
-  async respond(request: HttpRequest): Promise<HttpAnswer> {
+  readonly respond = async (request: HttpRequest): Promise<HttpAnswer> => {
     const [preferred] = this.#settings.dialects
     let dialect = preferred
     try {
@@ -234,7 +230,7 @@ export class HttpBinding<P extends Principal> {
         {
           settings: this.#settings,
           operations: this.#operations,
-          encode: this.#encode,
+          encoder: this.#latest,
           trail: request.trail,
         },
         body,
@@ -278,7 +274,7 @@ export class HttpBinding<P extends Principal> {
     const { received, operation } = await this.#receive(request, query, match)
     const connection: Connection = { request }
     const caller = this.#callerOf(request, dialect, principal, versionOf(request, query), connection)
-    const performing = { encode: this.#encode, trail }
+    const performing = { encoder: this.#latest, trail }
     const performed = await perform(operation, this.#operations, dialect.rest, received, caller, performing)
     connection.request = undefined
     const headers = this.#headers(mediaTypeFor(request, dialect), request, dialect)
@@ -327,15 +323,18 @@ export class HttpBinding<P extends Principal> {
   /** The client, if it may send a request now. */
   #admit(request: HttpRequest): MaybePromise<P | undefined> {
     const { authenticate, rateLimiter } = this.#settings
-    const admit = (principal: P | undefined): P | undefined => {
-      requireRate(rateLimiter, principal)
-      return principal
-    }
-    if (authenticate === undefined && request.principal === undefined) return admit(undefined)
-    return this.#authenticate(request).then(admit)
+    if (authenticate !== undefined || request.principal !== undefined) return this.#authenticate(request)
+    requireRate(rateLimiter, undefined)
+    return undefined
   }
 
-  async #authenticate(request: HttpRequest): Promise<P | undefined> {
+  async #authenticate(request: HttpRequest): Promise<P> {
+    const principal = await this.#principalOf(request)
+    requireRate(this.#settings.rateLimiter, principal)
+    return principal
+  }
+
+  async #principalOf(request: HttpRequest): Promise<P> {
     const { authenticate } = this.#settings
     try {
       // `fetch` and `toNodeListener` take the type of this handler's principals.
@@ -413,7 +412,7 @@ export class HttpBinding<P extends Principal> {
     return this.#texts.of(json, `${eventHead(event, id)}data: `, '\n\n')
   }
 
-  #events(frames: Source<Frame>, headers: Readonly<Record<string, string>>): HttpAnswer {
+  #events(frames: EventSource['frames'], headers: Readonly<Record<string, string>>): HttpAnswer {
     return {
       status: 200,
       headers: { ...headers, ...SSE_HEADERS },

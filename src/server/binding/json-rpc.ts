@@ -9,16 +9,16 @@ import { isRecord } from '../../runtime/unread.js'
 import type { JsonObject, JsonValue } from '../../core/json-types.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
 import type { Dialect, Operation } from '../../wire/dialect.js'
-import { FrameStream, sourceOf, toA2AError, type Source } from '../streams/frame-stream.js'
+import { FrameStream, toA2AError } from '../streams/frame-stream.js'
+import { sourceOf, type Source } from '../streams/source.js'
 import type { Frame } from '../streams/sse.js'
 import { chooseDialect, nonEmpty, dialectsFor } from '../negotiation.js'
-import type { Operations } from '../operations/operations.js'
 import type { BindingSettings } from '../options.js'
 import type { Trail } from '../observers.js'
 import { requireSafeJson } from './safe-json.js'
-import { perform, type Performing, type Received } from '../operations/perform.js'
+import { perform, type Operations, type Performing, type Received } from '../operations/perform.js'
 import { isPromise } from '../tasks.js'
-import { hintForMethod, hintForParams, withHint } from '../unserved.js'
+import { hintForMethod, withHint } from '../unserved.js'
 import type { Caller, Principal } from '../caller.js'
 
 /** The answer to a request. */
@@ -32,13 +32,6 @@ export type RpcAnswer =
 
 type Id = string | number | null
 
-interface RpcRequest {
-  /** Refused where it is missing, after all else is found right: a client learns first what else is wrong. */
-  readonly id: Id | undefined
-  readonly method: string
-  readonly params: Received
-}
-
 interface RpcAgent<P extends Principal> extends Performing {
   /** Refuses the request by throwing, where its caller has not been admitted before. */
   readonly admit?: () => void
@@ -46,22 +39,26 @@ interface RpcAgent<P extends Principal> extends Performing {
   readonly operations: Operations<P>
 }
 
-/** Answers one JSON-RPC request, the body of which it forgets. Never rejects: errors are answers. */
+/**
+ * Answers one JSON-RPC request. Never rejects: errors are answers.
+ *
+ * @param received The body, in whose place are the parameters until they are read.
+ */
 export async function answerRpc<P extends Principal>(
-  { admit, settings, operations, encode, trail }: RpcAgent<P>,
-  body: Received,
+  { admit, settings, operations, encoder, trail }: RpcAgent<P>,
+  received: Received,
   version: string | null | undefined,
   callerOf: (dialect: Dialect) => Caller<P>,
 ): Promise<RpcAnswer> {
   let id: Id = null
+  let method = 'dispatch'
   let [dialect] = settings.dialects
   let operation: Operation | undefined
-  let hint = ''
   try {
-    id = idOf(body)
+    id = idOf(received)
     admit?.()
-    const request = readRequest(body, settings.limits.maxDepth)
-    const { method, params } = request
+    const request = readEnvelope(received, settings.limits.maxDepth)
+    method = request.method
     id = request.id ?? null
     trail?.record({ binding: 'JSONRPC', rpcId: id })
     // A version that is not supported is refused in the dialect that has the method.
@@ -69,17 +66,17 @@ export async function answerRpc<P extends Principal>(
     const served = dialectsFor(settings.dialects, version)
     const candidates = nonEmpty(served.filter((each) => hasMethod(each, method)))
     dialect = candidates?.[0] ?? served[0]
-    if (candidates === undefined) throw methodNotFound(request, dialect, settings.dialects)
+    if (candidates === undefined) throw methodNotFound(method, received, dialect, settings.dialects)
     const [first] = candidates
     operation = first.methods.get(method)
-    const chosen = chooseDialect(candidates, params.value, (taskId) =>
+    const chosen = chooseDialect(candidates, received.value, (taskId) =>
       operations.dialectOf?.(taskId, callerOf(first).principal),
     )
     dialect = isPromise(chosen) ? await chosen : chosen
     const caller = callerOf(dialect)
     const success = (result: JsonValue): JsonObject => ({ jsonrpc: '2.0', id, result })
     operation = dialect.methods.get(method)
-    hint = hintForParams(settings.dialects, method, params.value)
+    // Refused after all else is found right: a client learns first what else is wrong.
     const requireId = (): void => {
       if (request.id === undefined) throw invalidRequest('id is missing: A2A has no notifications')
     }
@@ -87,8 +84,8 @@ export async function answerRpc<P extends Principal>(
       requireId()
       return { type: 'json', json: success(answerFromCard(dialect, method, settings)), dialect }
     }
-    const performing = { encode, trail, onDecoded: requireId }
-    const performed = await perform(operation, operations, dialect.rpc, params, caller, performing)
+    const performing = { encoder, trail, onDecoded: requireId }
+    const performed = await perform(operation, operations, dialect.rpc, received, caller, performing)
     if (performed.type === 'result') return { type: 'json', json: success(performed.json), dialect }
     const { entries, encode: encodeEntry } = performed
     const frames = new FrameStream(entries, {
@@ -99,7 +96,8 @@ export async function answerRpc<P extends Principal>(
     })
     return { type: 'stream', frames, dialect }
   } catch (thrown) {
-    const error = withHint(toA2AError(thrown, operation ?? 'dispatch', settings.onError), hint)
+    const given = toA2AError(thrown, operation ?? 'dispatch', settings.onError)
+    const error = withHint(given, settings.dialects, method, received.value)
     const json = failure(id, dialect, error, trail)
     if (operation !== undefined && dialect.errorsInStream.includes(operation)) {
       return { type: 'stream', frames: sourceOf<Frame>({ json }), dialect }
@@ -133,15 +131,14 @@ export function failure(id: Id, dialect: Dialect, error: A2AError, trail?: Trail
   return { jsonrpc: '2.0', id, error: { ...encoded } }
 }
 
-function readRequest(body: Received, maxDepth: number): RpcRequest {
-  const { value } = body
-  body.value = undefined
-  requireSafeJson(value, maxDepth)
-  return toRequest(value)
-}
-
-/** Reads the envelope (JSON-RPC 2.0 §4). A2A has no notifications and no batches. */
-function toRequest(body: unknown): RpcRequest {
+/** Reads the envelope (JSON-RPC 2.0 §4), and leaves the parameters in its place. A2A has no notifications and no batches. */
+function readEnvelope(
+  received: Received,
+  maxDepth: number,
+): { readonly id: Id | undefined; readonly method: string } {
+  const { value: body } = received
+  received.value = undefined
+  requireSafeJson(body, maxDepth)
   if (Array.isArray(body)) throw invalidRequest('Batch requests are not supported')
   if (typeof body !== 'object' || body === null) {
     throw invalidRequest(`A request must be an object, got ${describe(body)}`)
@@ -154,7 +151,8 @@ function toRequest(body: unknown): RpcRequest {
   if (params !== undefined && params !== null && typeof params !== 'object') {
     throw invalidRequest(`params must be an object, got ${describe(params)}`)
   }
-  return { id, method, params: { value: params ?? {} } }
+  received.value = params ?? {}
+  return { id, method }
 }
 
 /** The id of a request that may otherwise be invalid. */
@@ -172,11 +170,12 @@ function invalidRequest(reason: string): A2AError {
 }
 
 function methodNotFound(
-  { method, params }: RpcRequest,
+  method: string,
+  { value: params }: Received,
   dialect: Dialect,
   dialects: readonly Dialect[],
 ): A2AError {
-  const hint = hintForMethod(dialects, method, params.value)
+  const hint = hintForMethod(dialects, method, params)
   const shown = quote(method)
   return new A2AError('METHOD_NOT_FOUND', `Method not found in A2A ${dialect.version}: ${shown}${hint}`, {
     method: shown,

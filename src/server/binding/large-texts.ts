@@ -98,7 +98,7 @@ export class LargeTexts {
   /** Drops texts of removed tasks that have no reader, and answers that hold too much of them. */
   trim(): void {
     for (const text of this.#unread) if (text.shows.some((id) => this.#removed.has(id))) this.#drop(text)
-    this.#removed.trim()
+    if (this.#removed.readings.size > 0) this.#removed.trim()
   }
 
   /**
@@ -111,7 +111,8 @@ export class LargeTexts {
       task && this.#encoded.get(task)?.find((each) => each.encoder === encoder && isSame(each.view, view))
     const made = known?.json.deref()
     const json = made ?? encoder.encode(view)
-    if (typeof json !== 'object' || json === null || !this.isLarge(json)) return json
+    if (typeof json !== 'object' || json === null || lengthUpTo(PIECE_LENGTH, json) <= PIECE_LENGTH)
+      return json
     if (task !== undefined && made === undefined) {
       Object.freeze(json)
       this.#remember(task, encoder, toView(view), json)
@@ -120,9 +121,9 @@ export class LargeTexts {
     return json
   }
 
-  /** Whether the JSON of `value` is so long that it is made in pieces. */
-  isLarge(value: ReadonlyJson): boolean {
-    return lengthUpTo(PIECE_LENGTH, value) > PIECE_LENGTH
+  /** Whether JSON that was encoded here is so long that its text is made in pieces; also within a response of JSON-RPC. */
+  isLarge(json: ReadonlyJson): boolean {
+    return this.#shownBy(json) !== undefined
   }
 
   /** The text of a large value between `head` and `tail`. */
@@ -133,7 +134,7 @@ export class LargeTexts {
       if (parts % PARTS_AT_A_TIME === 0) await yieldToEventLoop()
     }
     const shared: SharedText[] = []
-    const shown = this.#shownBy(value)
+    const shown = this.#shownBy(value) ?? []
     const shows = shown.map(({ taskId, createdAt }) => ({ taskId, createdAt }))
     for (const part of frozenParts(value)) {
       const isNew = !this.#byValue.has(part)
@@ -161,11 +162,11 @@ export class LargeTexts {
   }
 
   /** JSON-RPC has the JSON of the answer within its own. */
-  #shownBy(value: ReadonlyJson): readonly Shown[] {
-    if (typeof value !== 'object' || value === null) return []
+  #shownBy(value: ReadonlyJson): readonly Shown[] | undefined {
+    if (typeof value !== 'object' || value === null) return undefined
     const { result } = value as { readonly result?: unknown }
     const inner = typeof result === 'object' && result !== null ? this.#shown.get(result) : undefined
-    return this.#shown.get(value) ?? inner ?? []
+    return this.#shown.get(value) ?? inner
   }
 
   #remember(task: object, encoder: Encoder, of: View, json: JsonValue & object): void {

@@ -29,7 +29,7 @@ export class RemovedTasks {
   readonly #max: number
   readonly #isInMemory: IsInMemory
   /** The oldest first. */
-  readonly #readings = new Set<Reading>()
+  readonly readings = new Set<Reading>()
   readonly #costs = new WeakMap<object, number>()
 
   /** @param max The bytes of heap that such tasks may take. */
@@ -45,19 +45,19 @@ export class RemovedTasks {
   /** Returns a function that ends the reading. */
   read(shown: readonly Shown[], drop: () => void): () => void {
     const reading: Reading = { shown, drop }
-    this.#readings.add(reading)
-    return () => void this.#readings.delete(reading)
+    this.readings.add(reading)
+    return () => void this.readings.delete(reading)
   }
 
   /** Drops the oldest answers that hold more removed tasks than there is room for. */
   trim(): void {
     const counted = new Set<object>()
     let cost = 0
-    for (const reading of [...this.#readings].reverse()) {
+    for (const reading of [...this.readings].reverse()) {
       const removed = reading.shown.filter((each) => !counted.has(each.value) && this.has(each))
       const more = removed.reduce((sum, { value }) => sum + this.#costOf(value), 0)
       if (more > 0 && cost + more > this.#max) {
-        this.#readings.delete(reading)
+        this.readings.delete(reading)
         reading.drop()
         continue
       }

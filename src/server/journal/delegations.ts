@@ -46,14 +46,12 @@ export class Delegations {
   }
 
   /** See `Run.delegate`. */
-  delegate(
+  readonly delegate = (
     name: string,
     agent: DelegationAgent,
     message: DelegatedMessage,
     options: DelegateOptions = {},
-  ): Promise<DelegationResult> {
-    return observed(follow(this, name, agent, message, options))
-  }
+  ): Promise<DelegationResult> => observed(follow(this, name, agent, message, options))
 }
 
 /** Sends the message, and answers the agent's questions, until the agent's task ends or no answer comes. */

@@ -48,8 +48,20 @@ export class JournalSize {
     this.#steps += 1
   }
 
-  /** @throws {A2AError} `LIMIT_EXCEEDED` when the journal can have no such entry. */
-  requireRoom(entry: JournalEntry): void {
+  /**
+   * Counts an entry that is about to be recorded.
+   *
+   * @throws {A2AError} `LIMIT_EXCEEDED`.
+   */
+  add(entry: JournalEntry): void {
+    this.#bytes = this.requireRoom(entry)
+  }
+
+  /**
+   * @returns The bytes of the journal with the entry.
+   * @throws {A2AError} `LIMIT_EXCEEDED` when the journal can have no such entry.
+   */
+  requireRoom(entry: JournalEntry): number {
     const { maxJournalBytes } = this.#limits
     const actual = this.#bytes + jsonSize(entry)
     if (actual > maxJournalBytes)
@@ -57,6 +69,7 @@ export class JournalSize {
     const isEnd = ENDS.includes(entry.kind) || isSpentInStep(entry)
     const refusal = this.#exceeded ?? (isEnd ? undefined : this.#full)
     if (refusal !== undefined) throw refusal
+    return actual
   }
 
   /** Counts the bytes of an entry that is recorded. */

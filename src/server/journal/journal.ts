@@ -241,9 +241,8 @@ export class Journal {
   entriesFor(entry: JournalEntry, others = this.#inFlight + this.#asked): readonly JournalEntry[] {
     if (!this.isRecording) return []
     // What ends an attempt or a turn is recorded in any case.
-    const complete = isNamed(entry) ? this.complete(entry, others) : entry
-    if (isSpentInStep(entry)) this.#size.requireRoom(entry)
-    if (isCounted(complete)) this.#size.count(complete)
+    const complete = isNamed(entry) ? besideOthers(entry, others) : entry
+    if (isCounted(complete)) this.#size.add(complete)
     if (this.#hasTurn) return [complete]
     this.#hasTurn = true
     return [this.#turn, complete]
@@ -267,7 +266,7 @@ export class Journal {
    * @throws {A2AError} `LIMIT_EXCEEDED`.
    */
   complete(entry: NamedEntry, others: number): JournalEntry {
-    const complete = others > 0 ? { ...entry, isParallel: true as const } : entry
+    const complete = besideOthers(entry, others)
     this.#size.requireRoom(complete)
     return complete
   }
@@ -374,6 +373,10 @@ export class Journal {
     })
     return this.#mismatch
   }
+}
+
+function besideOthers(entry: NamedEntry, others: number): NamedEntry {
+  return others > 0 ? { ...entry, isParallel: true } : entry
 }
 
 /** Whether the entry counts towards `limits.maxJournalBytes`. */

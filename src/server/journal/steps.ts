@@ -16,11 +16,19 @@ import { isThenable } from '../../core/emitter.js'
 import { A2AError, invalidParams } from '../../core/errors.js'
 import type { StepFollower } from '../observers.js'
 import { toRetrySettings, type RetrySettings } from '../retry.js'
-import type { StepContext, StepOptions, StepWork, TransactionWork } from './call-types.js'
+import type {
+  StepContext,
+  StepMethod,
+  StepOptions,
+  StepWork,
+  TransactionMethod,
+  TransactionWork,
+} from './call-types.js'
 import type { Journal } from './journal.js'
 import { requireName } from './names.js'
 import { causeOf, toError, toStepError, type FailedStep } from './step-errors.js'
 import type { TurnPort } from './turn-port.js'
+import type { Waits } from './waits.js'
 import type { StepWrites } from './writes/step-writes.js'
 import type { TurnIds } from './writes/turn-ids.js'
 
@@ -49,8 +57,7 @@ type Perform = (attempt: StepAttempt, timeoutMs: number | undefined) => Promise<
 /** What steps use of the other parts of their turn. */
 interface Parts {
   readonly journal: Journal
-  /** Resolves after `ms`, or when the run is over. */
-  readonly pause: (ms: number) => Promise<void>
+  readonly waits: Pick<Waits, 'pause'>
   readonly writes: StepWrites
   readonly ids: TurnIds
 }
@@ -68,7 +75,7 @@ export class Steps {
   }
 
   /** Does the work of a step, unless the journal has its result. See `Run.step`. */
-  step<T>(name: string, work: StepWork<T>, options: StepOptions = {}): Promise<T> {
+  readonly step: StepMethod = <T>(name: string, work: StepWork<T>, options: StepOptions = {}): Promise<T> => {
     const { clock, limits } = this.#port.settings
     const perform: Perform = async (step, timeoutMs) => {
       const { key, attempt, signal } = step
@@ -83,7 +90,11 @@ export class Steps {
   }
 
   /** See `Run.transaction`. */
-  transaction<T, C>(name: string, work: TransactionWork<T, C>, options: StepOptions = {}): Promise<T> {
+  readonly transaction: TransactionMethod = <T, C>(
+    name: string,
+    work: TransactionWork<T, C>,
+    options: StepOptions = {},
+  ): Promise<T> => {
     const { tasks, task, settings } = this.#port
     const { clock, limits } = settings
     const { transact } = tasks
@@ -210,7 +221,7 @@ export class Steps {
         this.#failed = { step: label, error: failure }
         throw failure
       }
-      await this.#parts.pause(retry.pauseMs(count))
+      await this.#parts.waits.pause(retry.pauseMs(count))
       requireRunning()
     }
   }

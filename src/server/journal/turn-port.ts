@@ -81,6 +81,8 @@ export interface TurnPort {
   readonly work: () => void
   /** Runs a change of the task. Throws the reason for which the run was ended in place of the error that results from it. */
   readonly change: <T>(change: () => T) => T
+  /** Listens to signals until the returned function is called. Absent where the run is told of each. */
+  readonly listen: (() => () => void) | undefined
   /** Adds entries to the journal of the task. Absent where nothing is recorded. */
   readonly record: ((entries: readonly JournalEntry[]) => void) | undefined
   /** Resolves when everything so far is stored. `undefined` where tasks are in memory. */

@@ -21,19 +21,12 @@ export class Values {
     this.#journal = journal
   }
 
-  now(): number {
-    return this.#value('now', () => this.#port.settings.clock.now())
-  }
+  readonly now = (): number => this.#value('now', () => this.#port.settings.clock.now())
+  readonly random = (): number => this.#value('random', platformRandom)
+  readonly uuid = (): string => this.#value('uuid', randomId)
 
-  random(): number {
-    return this.#value('random', platformRandom)
-  }
-
-  uuid(): string {
-    return this.#value('uuid', randomId)
-  }
-
-  changed(name: string): boolean {
+  /** See `Run.changed`. */
+  readonly changed = (name: string): boolean => {
     requireName('change', name)
     const known = this.#changes.get(name)
     if (known !== undefined) return known

@@ -92,7 +92,7 @@ export class Waits {
   }
 
   /** See `Run.sleep`. */
-  sleep(name: string, options: SleepOptions): Promise<void> {
+  readonly sleep = (name: string, options: SleepOptions): Promise<void> => {
     requireName('sleep', name, SLEEPS)
     return observed(this.#sleep(name, readSleep(options)))
   }
@@ -183,7 +183,7 @@ export class Waits {
   }
 
   /** See `Run.waitFor`. */
-  waitFor<T>(name: string, options: SignalOptions<T>): Promise<T> {
+  readonly waitFor = <T = unknown>(name: string, options: SignalOptions<T> = {}): Promise<T> => {
     requireName('signal', name)
     const { schema } = readOptions(options, ['schema'], 'run.waitFor')
     if (schema !== undefined) requireSchema(schema, 'schema')
@@ -255,7 +255,7 @@ export class Waits {
     const known = this.#receive(label)
     // It may be `null`.
     if (known !== undefined) return known
-    const stop = (): void => {}
+    const stop = this.#port.listen?.() ?? ((): void => {})
     return await this.#until((receive) => ({ dueAt: Infinity, stop, label, receive }))
   }
 

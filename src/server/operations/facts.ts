@@ -5,7 +5,7 @@
  */
 import type { TaskSnapshot } from '../../core/task.js'
 import type { StreamEntry } from '../../wire/dialect.js'
-import type { Source } from '../streams/frame-stream.js'
+import type { Source } from '../streams/source.js'
 import type { RequestFacts, Trail } from '../observers.js'
 
 interface AnyRequest {

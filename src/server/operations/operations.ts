@@ -7,62 +7,36 @@ import { elapsed } from '../../runtime/clock.js'
 import { A2AError, invalidParams } from '../../core/errors.js'
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
 import type { TaskDocuments } from '../../core/managers.js'
-import type { TaskSnapshot } from '../../core/task.js'
-import type { AgentCard } from '../../schemas/agent-card.js'
 import type {
   Dialect,
+  IncomingMessage,
   ListRequest,
   Operation,
-  PushConfig,
   Requests,
   Results,
+  SendRequest,
   StreamEntry,
   TaskPushConfig,
 } from '../../wire/dialect.js'
-import type { AcceptedMessage } from '../schedule/accepted-message.js'
 import { TaskStream } from '../streams/task-stream.js'
-import { sourceOf, type Source } from '../streams/frame-stream.js'
-import { requireInputModes } from './input-modes.js'
-import { acceptInContext, mayAnswer } from './answer-by-context.js'
+import { sourceOf, type Source } from '../streams/source.js'
 import { listTasks } from './list-tasks.js'
+import { isStreamOperation, type Operations } from './perform.js'
 import { waitForChange } from './long-poll.js'
 import { PageTokens } from './page-tokens.js'
+import { Sending } from './sending.js'
 import { toExtendedCard, type Settings } from '../options.js'
 import { TaskDialects } from './task-dialects.js'
 import { MemoryDocuments } from '../memory-documents.js'
-import { pushNotSupported } from '../push/config.js'
 import { NO_DELIVERIES, type PushDeliveries } from '../push/health.js'
-import { PushRegistry, type Register } from '../push/registry.js'
+import { PushRegistry, requirePush } from '../push/registry.js'
 import { RunManager } from '../schedule/run-manager.js'
 import { Observers } from '../observers.js'
 import { NO_WEBHOOKS, type HandlerStats } from '../stats.js'
 import { StreamLimit } from '../streams/stream-limit.js'
-import type { MaybePromise } from '../../core/managers.js'
-import { findChosen, requireVisible } from '../chosen-ids.js'
+import { requireVisible } from '../chosen-ids.js'
 import { isPromise, isShared, lastSeen } from '../tasks.js'
 import { ownedBy, type Caller, type Principal } from '../caller.js'
-
-/** The operations that answer with a stream. */
-export type StreamOperation = 'SendStreamingMessage' | 'SubscribeToTask'
-export type Answer<O extends Operation> = O extends StreamOperation ? Source<StreamEntry> : Results[O]
-
-/** What bindings need besides operations. */
-export interface DialectLookup {
-  /** The dialect in which this principal created the task without naming a version, if it is not the preferred one. */
-  dialectOf?(taskId: string, principal: Principal | undefined): Promise<Dialect | undefined>
-}
-
-/** Each rejects with an `A2AError` where the protocol defines an error; other errors go to `onError`. */
-export type Operations<P extends Principal> = {
-  readonly [O in Operation]: (request: Requests[O], caller: Caller<P>) => Answer<O> | Promise<Answer<O>>
-} & DialectLookup & {
-    /** Throws if no request can succeed because the agent does not have what `operation` needs. */
-    requireSupported?(operation: Operation): void
-  }
-
-export function isStreamOperation(operation: Operation): operation is StreamOperation {
-  return operation === 'SendStreamingMessage' || operation === 'SubscribeToTask'
-}
 
 const NO_CONTEXT = `is required without authentication. To allow lists of all tasks, set "authenticate" on the handler, \
 or anonymous: 'shared'`
@@ -75,6 +49,7 @@ export class Agent<P extends Principal> implements Operations<P> {
   readonly observers = new Observers()
   readonly #settings: Settings<P>
   readonly #runs: RunManager<P>
+  readonly #sending: Sending<P>
   readonly #streams: StreamLimit
   readonly #documents: TaskDocuments
   readonly #dialects: TaskDialects
@@ -86,10 +61,11 @@ export class Agent<P extends Principal> implements Operations<P> {
     const { tasks, push, limits } = settings
     this.#documents = isShared(tasks) ? tasks.documents : new MemoryDocuments(tasks)
     this.#dialects = new TaskDialects(settings, this.#documents)
-    const note = (taskId: string, caller: Caller<P>): void => this.#dialects.note(taskId, caller)
-    this.#runs = new RunManager(settings, note, this.observers)
+    this.#runs = new RunManager(settings, this.#dialects, this.observers)
     this.#streams = new StreamLimit(limits)
     this.#push = push && new PushRegistry(push, { ...settings, observers: this.observers }, this.#documents)
+    const { acceptance } = this.#runs
+    this.#sending = new Sending(settings, { acceptance, dialects: this.#dialects, push: this.#push })
   }
 
   get push(): PushDeliveries {
@@ -117,9 +93,12 @@ export class Agent<P extends Principal> implements Operations<P> {
     return this.#dialects.of(taskId, principal)
   }
 
-  async SendMessage(request: Requests['SendMessage'], caller: Caller<P>): Promise<Results['SendMessage']> {
-    this.#requireAcceptable(request, caller)
-    const accepted = await this.#accept(request, caller, false)
+  async SendMessage(
+    request: SendRequest<IncomingMessage>,
+    caller: Caller<P>,
+  ): Promise<Results['SendMessage']> {
+    this.#sending.requireAcceptable(request, caller)
+    const accepted = await this.#sending.accept(request, caller, false)
     if (accepted.type === 'message') return accepted
     const { historyLength, returnImmediately, tenant } = request
     const { tasks } = this.#settings
@@ -139,14 +118,14 @@ export class Agent<P extends Principal> implements Operations<P> {
   }
 
   async SendStreamingMessage(
-    request: Requests['SendMessage'],
+    request: SendRequest<IncomingMessage>,
     caller: Caller<P>,
   ): Promise<Source<StreamEntry>> {
-    this.#requireAcceptable(request, caller)
+    this.#sending.requireAcceptable(request, caller)
     const release = this.#streams.reserve(ownedBy(caller.principal, request.tenant).owner)
-    let accepted: AcceptedMessage
+    let accepted: Awaited<ReturnType<Sending<P>['accept']>>
     try {
-      accepted = await this.#accept(request, caller, true)
+      accepted = await this.#sending.accept(request, caller, true)
       if (accepted.type === 'task' && accepted.registering !== undefined) await accepted.registering
     } catch (error) {
       release()
@@ -236,7 +215,7 @@ export class Agent<P extends Principal> implements Operations<P> {
     { taskId: id, tenant, config }: Requests['CreateTaskPushNotificationConfig'],
     caller: Caller<P>,
   ): Promise<TaskPushConfig> {
-    const push = this.#requirePush()
+    const push = requirePush(this.#push)
     const { id: taskId } = await this.#find({ id, tenant }, caller)
     const register = await push.prepare(config, caller, taskId, false)
     // The task may have been removed while the configuration was checked.
@@ -247,7 +226,7 @@ export class Agent<P extends Principal> implements Operations<P> {
     { taskId, tenant, id }: Requests['GetTaskPushNotificationConfig'],
     caller: Caller<P>,
   ): Promise<TaskPushConfig> {
-    const push = this.#requirePush()
+    const push = requirePush(this.#push)
     return await push.get(await this.#find({ id: taskId, tenant }, caller), id)
   }
 
@@ -255,7 +234,7 @@ export class Agent<P extends Principal> implements Operations<P> {
     request: Requests['ListTaskPushNotificationConfigs'],
     caller: Caller<P>,
   ): Promise<Results['ListTaskPushNotificationConfigs']> {
-    const push = this.#requirePush()
+    const push = requirePush(this.#push)
     return await push.list(await this.#find({ ...request, id: request.taskId }, caller), request)
   }
 
@@ -263,12 +242,12 @@ export class Agent<P extends Principal> implements Operations<P> {
     { taskId, tenant, id }: Requests['DeleteTaskPushNotificationConfig'],
     caller: Caller<P>,
   ): Promise<null> {
-    const push = this.#requirePush()
+    const push = requirePush(this.#push)
     await push.delete(await this.#find({ id: taskId, tenant }, caller), id)
     return null
   }
 
-  async GetExtendedAgentCard(_: unknown, { principal }: Caller<P>): Promise<AgentCard> {
+  async GetExtendedAgentCard(_: unknown, { principal }: Caller<P>): Promise<Results['GetExtendedAgentCard']> {
     const { card, extendedCard } = this.#settings
     if (!card.capabilities.extendedAgentCard) {
       const operation = 'GetExtendedAgentCard'
@@ -285,104 +264,20 @@ export class Agent<P extends Principal> implements Operations<P> {
     return toExtendedCard(await extendedCard(principal))
   }
 
-  /**
-   * Accepts a message. Not `async`: over a `TaskManager` each microtask between the acceptance and the reading of the task
-   * lets the executor change it, and then a caller that does not wait receives a later state.
-   */
-  #accept(request: Requests['SendMessage'], caller: Caller<P>, isStream: boolean): Promise<AcceptedMessage> {
-    if (!mayAnswer(this.#settings, request)) return this.#acceptAsNamed(request, caller, isStream)
-    const owner = ownedBy(caller.principal, request.tenant)
-    return acceptInContext(this.#settings.tasks, request, owner, (named) =>
-      this.#acceptAsNamed(named, caller, isStream),
-    )
-  }
-
-  #acceptAsNamed(
-    request: Requests['SendMessage'],
-    caller: Caller<P>,
-    isStream: boolean,
-  ): Promise<AcceptedMessage> {
-    const { pushConfig } = request
-    const accept = (): Promise<AcceptedMessage> =>
-      this.#dialects.afterStoring(this.#runs.accept(request, caller, isStream), caller)
-    return pushConfig === undefined ? accept() : this.#acceptWith(pushConfig, accept, request, caller)
-  }
-
-  /** Accepts a message that names a webhook. If the webhook is refused, so is the message. */
-  async #acceptWith(
-    pushConfig: PushConfig,
-    accept: () => Promise<AcceptedMessage>,
-    request: Requests['SendMessage'],
-    caller: Caller<P>,
-  ): Promise<AcceptedMessage> {
-    const register = await this.#prepareWebhook(pushConfig, request, caller)
-    return await this.#acceptAndRegister(accept, register)
-  }
-
-  async #acceptAndRegister(
-    accept: () => Promise<AcceptedMessage>,
-    register: Register,
-  ): Promise<AcceptedMessage> {
-    const accepted = await accept()
-    if (accepted.type === 'message') return accepted
-    const { taskId } = accepted
-    const task = this.#settings.tasks.peekTask(taskId)
-    if (isPromise(task)) {
-      await register(taskId, await task)
-      return accepted
-    }
-    const registering = register(taskId, task)
-    // The operation awaits it, unless its task is gone first.
-    registering.catch(() => undefined)
-    return { ...accepted, registering }
-  }
-
-  async #prepareWebhook(
-    pushConfig: PushConfig,
-    { message, tenant, chosenId }: Requests['SendMessage'],
-    caller: Caller<P>,
-  ): Promise<Register> {
-    const push = this.#requirePush()
-    // Whether a task of another owner has webhooks must not be revealed either.
-    const { tasks } = this.#settings
-    const known =
-      message.taskId !== undefined
-        ? await this.#find({ id: message.taskId, tenant }, caller)
-        : chosenId && (await findChosen(tasks, chosenId, ownedBy(caller.principal, tenant)))
-    return await push.prepare(pushConfig, caller, known ? known.id : undefined, true)
-  }
-
-  #requirePush(): PushRegistry {
-    if (this.#push === undefined) throw pushNotSupported()
-    return this.#push
-  }
-
   #find(
     { id, tenant }: { id: string; tenant?: string | undefined },
     { principal }: Caller<P>,
-  ): MaybePromise<TaskSnapshot> {
+  ): ReturnType<typeof requireVisible> {
     return requireVisible(this.#settings.tasks, id, ownedBy(principal, tenant))
   }
 
-  #peek(id: string): () => TaskSnapshot | undefined {
+  #peek(id: string): () => ReturnType<typeof lastSeen> {
     return () => lastSeen(this.#settings.tasks, id)
   }
 
   requireSupported(operation: Operation): void {
-    if (operation.includes('PushNotification')) this.#requirePush()
+    if (operation.includes('PushNotification')) requirePush(this.#push)
     if (!isStreamOperation(operation) || this.#settings.card.capabilities.streaming) return
     throw new A2AError('UNSUPPORTED_OPERATION', 'Streaming is not supported', { operation })
-  }
-
-  #requireAcceptable(request: Requests['SendMessage'], { extensions: declared }: Caller<P>): void {
-    const { card, checkInputModes } = this.#settings
-    if (checkInputModes) requireInputModes(card, request.message.parts)
-    // A2A 1.0 §4.6.3.
-    const missing = (card.capabilities.extensions ?? []).flatMap(({ uri, required }) =>
-      required === true && uri !== undefined && !declared.includes(uri) ? [uri] : [],
-    )
-    if (missing.length === 0) return
-    const message = `Extension support required: ${missing.join(', ')}`
-    throw new A2AError('EXTENSION_SUPPORT_REQUIRED', message, { extensions: missing })
   }
 }

@@ -5,14 +5,30 @@
  */
 import { A2AError, invalidParams } from '../../core/errors.js'
 import type { JsonValue } from '../../core/json-types.js'
-import type { Codec, Codecs, Operation, Results, StreamEntry } from '../../wire/dialect.js'
+import type { Codec, Codecs, Dialect, Operation, Requests, Results, StreamEntry } from '../../wire/dialect.js'
 import { shownEntry, shownResult } from '../chosen-ids.js'
-import type { Source } from '../streams/frame-stream.js'
+import type { Source } from '../streams/source.js'
 import type { Trail } from '../observers.js'
 import { factsOfAnswer, factsOfRequest, recordEntries } from './facts.js'
 import { TaskStream } from '../streams/task-stream.js'
-import { isStreamOperation, type Operations } from './operations.js'
 import type { Caller, Principal } from '../caller.js'
+
+type StreamOperation = 'SendStreamingMessage' | 'SubscribeToTask'
+type Answer<O extends Operation> = O extends StreamOperation ? Source<StreamEntry> : Results[O]
+
+/** Each rejects with an `A2AError` where the protocol defines an error; other errors go to `onError`. */
+export type Operations<P extends Principal> = {
+  readonly [O in Operation]: (request: Requests[O], caller: Caller<P>) => Answer<O> | Promise<Answer<O>>
+} & {
+  /** The dialect in which this principal created the task without naming a version, if it is not the preferred one. */
+  dialectOf?(taskId: string, principal: Principal | undefined): Promise<Dialect | undefined>
+  /** Throws if no request can succeed because the agent does not have what `operation` needs. */
+  requireSupported?(operation: Operation): void
+}
+
+export function isStreamOperation(operation: Operation): operation is StreamOperation {
+  return operation === 'SendStreamingMessage' || operation === 'SubscribeToTask'
+}
 
 export type Performed =
   | { readonly type: 'result'; readonly json: JsonValue }
@@ -29,18 +45,21 @@ type UntypedOperations<P extends Principal> = Record<
   (request: unknown, caller: Caller<P>) => Promise<unknown>
 >
 
-/** Encodes `view`, as which clients see what an operation has answered with: `answer`. */
-export type Encode = (codec: Codec<unknown, unknown>, view: unknown, answer: unknown) => JsonValue
+/** What encodes `view`, as which clients see what an operation has answered with: `answer`. */
+export interface Encoder {
+  encode(codec: Codec<unknown, unknown>, view: unknown, answer: unknown): JsonValue
+}
 
 /** What a binding adds to the performing of an operation. */
 export interface Performing {
-  readonly encode?: Encode | undefined
+  /** Default encodes each answer anew. */
+  readonly encoder?: Encoder | undefined
   readonly trail?: Trail | undefined
   /** Called when the parameters are valid. It may refuse the request by throwing. */
   readonly onDecoded?: (() => void) | undefined
 }
 
-const encodeAlways: Encode = (codec, view) => codec.encode(view)
+const PLAIN: Encoder = { encode: (codec, view) => codec.encode(view) }
 
 /**
  * Parameters that are forgotten once they are read. An async function keeps its arguments and variables for as long as it
@@ -57,7 +76,7 @@ export async function perform<P extends Principal>(
   codecs: Codecs,
   received: Received,
   caller: Caller<P>,
-  { encode = encodeAlways, trail, onDecoded }: Performing = {},
+  { encoder = PLAIN, trail, onDecoded }: Performing = {},
 ): Promise<Performed> {
   const isStream = isStreamOperation(operation)
   const { dialect, extensions } = caller
@@ -74,20 +93,20 @@ export async function perform<P extends Principal>(
   const answer = await (operations as unknown as UntypedOperations<P>)[operation](request, caller)
   if (!isStream) {
     trail?.record(factsOfAnswer(answer))
-    return { type: 'result', json: encode(codec, shownResult(answer as Results[Operation]), answer) }
+    return { type: 'result', json: encoder.encode(codec, shownResult(answer as Results[Operation]), answer) }
   }
   const entries = answer as Source<StreamEntry>
   if (entries instanceof TaskStream) entries.profile = codec.stream
   return {
     type: 'stream',
     entries: trail === undefined ? entries : recordEntries(entries, trail),
-    encode: (entry) => encode(codec, shownEntry(entry), entry),
+    encode: (entry) => encoder.encode(codec, shownEntry(entry), entry),
   }
 }
 
 function decode(codec: Codec<unknown, unknown>, received: Received): unknown {
-  const { value } = received
+  if (Array.isArray(received.value)) throw invalidParams('params', 'must be an object, got an array')
+  const request = codec.decode(received.value)
   received.value = undefined
-  if (Array.isArray(value)) throw invalidParams('params', 'must be an object, got an array')
-  return codec.decode(value)
+  return request
 }

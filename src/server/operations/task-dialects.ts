@@ -11,7 +11,7 @@ import { hasLoneSurrogate } from '../../core/json.js'
 import type { TaskSnapshot } from '../../core/task.js'
 import { ORIGIN } from '../../runtime/document-kinds.js'
 import type { Dialect } from '../../wire/dialect.js'
-import type { AcceptedMessage } from '../schedule/accepted-message.js'
+import type { AcceptedMessage } from '../schedule/active-run.js'
 import type { Settings } from '../options.js'
 import { isShared, lastSeen } from '../tasks.js'
 import { ownedBy, type Caller, type Principal } from '../caller.js'
@@ -63,12 +63,8 @@ export class TaskDialects {
     else void Promise.resolve().then(() => this.#store(taskId, caller))
   }
 
-  /** Resolves as `accepting` does, after what was noted for its task is stored. Over a `TaskManager` nothing is awaited. */
-  afterStoring(accepting: Promise<AcceptedMessage>, caller: Caller): Promise<AcceptedMessage> {
-    return isShared(this.#settings.tasks) ? this.#storePending(accepting, caller) : accepting
-  }
-
-  async #storePending(accepting: Promise<AcceptedMessage>, caller: Caller): Promise<AcceptedMessage> {
+  /** Over a store: resolves as `accepting` does, after what was noted for its task is stored. */
+  async afterStoring(accepting: Promise<AcceptedMessage>, caller: Caller): Promise<AcceptedMessage> {
     const accepted = await accepting
     const taskId = this.#pending.get(caller)
     if (accepted.type === 'task' && accepted.taskId === taskId) await this.#store(taskId, caller)

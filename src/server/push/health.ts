@@ -5,9 +5,14 @@
  */
 import type { JsonObject } from '../../core/json-types.js'
 import type { PushAttempt } from './attempts.js'
-import type { Outbox, PushState } from './outbox.js'
 import type { Progress, Registration } from './storage.js'
 import type { PushFailure } from './webhook.js'
+
+/**
+ * State of a delivery. `'idle'`: nothing to send. `'delivering'`: a notification is being sent, or waits for its turn.
+ * `'retrying'`: it waits to be sent again. `'disabled'`: it and later ones wait. `'done'`: everything has arrived or ended.
+ */
+export type PushState = 'idle' | 'delivering' | 'retrying' | 'disabled' | 'done'
 
 /** The state of the delivery to one webhook. It contains no secret, and only the origin of the URL. */
 export interface PushHealth {
@@ -79,21 +84,6 @@ export const NO_DELIVERIES: PushDeliveries = {
   health: () => Promise.resolve([]),
   deadLetters: () => Promise.resolve([]),
   redeliver: () => Promise.resolve(false),
-}
-
-/** The health of a delivery of this process. */
-export function healthOf(taskId: string, outbox: Outbox): Omit<PushHealth, 'recent'> {
-  const { configId: id, origin, state, delivered, attempts, failure, nextAttemptAt } = outbox
-  return {
-    taskId,
-    id,
-    origin,
-    state,
-    delivered,
-    attempts,
-    ...(failure && { failure }),
-    ...(nextAttemptAt !== undefined && { nextAttemptAt }),
-  }
 }
 
 /** The health of a delivery of another process, as that process stored it. */

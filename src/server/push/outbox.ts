@@ -11,6 +11,7 @@ import type { Dialect, PushConfig } from '../../wire/dialect.js'
 import type { Observers } from '../observers.js'
 import type { TraceHeaders } from '../../runtime/trace-headers.js'
 import type { PushAttempt } from './attempts.js'
+import type { PushHealth, PushState } from './health.js'
 import { encodeNotification, notificationIdOf, showNotification } from './encoding.js'
 import type { PushSettings } from './options.js'
 import type { ConcurrencyLimit } from './concurrency.js'
@@ -18,12 +19,6 @@ import type { BudgetKeys, FirstDeliveries } from './first-deliveries.js'
 import type { NotificationReader, TaskNotification } from './notifications.js'
 import type { TaskPayloads } from './payloads.js'
 import { sendNotification, type DeliveryFailure, type HttpNotification, type PushFailure } from './webhook.js'
-
-/**
- * State of a delivery. `'idle'`: nothing to send. `'delivering'`: a notification is being sent, or waits for its turn.
- * `'retrying'`: it waits to be sent again. `'disabled'`: it and later ones wait. `'done'`: everything has arrived or ended.
- */
-export type PushState = 'idle' | 'delivering' | 'retrying' | 'disabled' | 'done'
 
 /** What an outbox needs of the record that is kept of its delivery. */
 export interface OutboxRecord {
@@ -385,4 +380,19 @@ export class Outbox {
 
 function toPushFailure({ reason, status }: DeliveryFailure): PushFailure {
   return { reason, ...(status !== undefined && { status }) }
+}
+
+/** The health of a delivery of this process. */
+export function healthOf(taskId: string, outbox: Outbox): Omit<PushHealth, 'recent'> {
+  const { configId: id, origin, state, delivered, attempts, failure, nextAttemptAt } = outbox
+  return {
+    taskId,
+    id,
+    origin,
+    state,
+    delivered,
+    attempts,
+    ...(failure && { failure }),
+    ...(nextAttemptAt !== undefined && { nextAttemptAt }),
+  }
 }

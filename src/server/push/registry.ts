@@ -11,19 +11,14 @@ import type { WebhookStats } from '../stats.js'
 import { isShared } from '../tasks.js'
 import { unavailable } from '../unavailable.js'
 import { Claims, type PushContext } from './claims.js'
-import { PushChecks, requireNotifications } from './config.js'
-import {
-  healthOf,
-  storedHealthOf,
-  type PushDeadLetter,
-  type PushDeliveries,
-  type PushHealth,
-} from './health.js'
+import { PushChecks, pushNotSupported, requireNotifications } from './config.js'
+import { storedHealthOf, type PushDeadLetter, type PushDeliveries, type PushHealth } from './health.js'
 import { PushStorage, type Progress, type Registration, type StoredProgress } from './storage.js'
 import { configIn, isNewTo, pageOf, requireAtMost, sameIn, type Candidate } from './listing.js'
 import type { PushSettings } from './options.js'
 import { notificationIdOf, showNotification } from './encoding.js'
 import { NotificationReader } from './notifications.js'
+import { healthOf } from './outbox.js'
 import { WebhookMemory } from './webhook-memory.js'
 import type { Caller } from '../caller.js'
 
@@ -319,4 +314,10 @@ export class PushRegistry implements PushDeliveries {
 
 function keyOf({ id, createdAt }: TaskSnapshot): TaskKey {
   return { id, createdAt }
+}
+
+/** @throws {A2AError} `PUSH_NOTIFICATION_NOT_SUPPORTED` without one. */
+export function requirePush(push: PushRegistry | undefined): PushRegistry {
+  if (push === undefined) throw pushNotSupported()
+  return push
 }

@@ -1,15 +1,17 @@
 /**
- * Messages that wait for a turn on their task.
+ * Messages that wait for a turn on their task, and the memory that their requests take.
  *
  * @module
  */
-import type { JsonValue } from '../../core/json-types.js'
+import type { JsonObject, JsonValue } from '../../core/json-types.js'
+import { sizeOf } from '../../core/json.js'
 import type { Message, TaskSnapshot } from '../../core/task.js'
 import type { OwnerFilter } from '../../core/queries.js'
+import { HeapBudget } from '../../runtime/heap-budget.js'
 import type { TraceHeaders } from '../../runtime/trace-headers.js'
 import type { SendRequest } from '../../wire/dialect.js'
 import type { Caller, Principal } from '../caller.js'
-import type { HeldRequests } from './held-requests.js'
+import { unavailable } from '../unavailable.js'
 
 /** An accepted message, with everything that a run needs to know of its request. */
 export interface QueuedMessage<P extends Principal> {
@@ -35,6 +37,25 @@ export function originOf<P extends Principal>({ origin, request }: QueuedMessage
   return origin ?? request.message.messageId
 }
 
+/** What the lease and the journal of a task say of the request beside its message. */
+export function toNote<P extends Principal>(
+  { request, caller, deadline }: Pick<QueuedMessage<P>, 'request' | 'caller' | 'deadline'>,
+  after?: number,
+): JsonObject {
+  const { message, metadata, acceptedOutputModes, tenant } = request
+  const { extensions, principal } = caller
+  return {
+    messageId: message.messageId,
+    ...(after !== undefined && { after }),
+    ...(metadata && { metadata }),
+    acceptedOutputModes: [...acceptedOutputModes],
+    extensions: [...extensions],
+    ...(tenant !== undefined && { tenant }),
+    ...(deadline !== undefined && { deadline }),
+    ...(principal && { principal: principal.id }),
+  }
+}
+
 /** The message in whose place a turn has continued with another one. */
 export function continuedWith<P extends Principal>(
   queued: QueuedMessage<P>,
@@ -58,6 +79,43 @@ export function unseenMessages<P extends Principal>(
   const unread = steering.filter((message) => !read.has(idOf(message)))
   const late = unread.filter((message) => !seenIds.has(idOf(message)))
   return late.length > 0 || doOthersWait ? late : unread.slice(-1)
+}
+
+type Kept = Pick<SendRequest, 'metadata' | 'acceptedOutputModes' | 'pushConfig'>
+
+/** Several times what one body of the default size takes. */
+const MIN_BYTES = 33_554_432
+const SMALL = 4_096
+
+/** Memory that runs and queues keep of requests beside the messages, whose bytes the manager of the tasks counts. */
+export class HeldRequests {
+  readonly #budget: HeapBudget
+
+  /** @param max The bytes of heap. Default is an eighth of its limit. */
+  constructor(max?: number) {
+    this.#budget = new HeapBudget({ min: MIN_BYTES, small: SMALL, max })
+  }
+
+  /** @throws {A2AError} `UNAVAILABLE` when this request would keep too much. */
+  requireRoom(request: Kept): void {
+    const cost = costOf(request)
+    if (cost > 0 && !this.#budget.hasRoom(cost)) throw unavailable('keeps too much of other requests')
+  }
+
+  add({ request }: { readonly request: Kept }): void {
+    this.#budget.add(costOf(request))
+  }
+
+  /** For a request that was added. */
+  remove({ request }: { readonly request: Kept }): void {
+    this.#budget.remove(costOf(request))
+  }
+}
+
+/** The estimated bytes of heap. */
+function costOf({ metadata, acceptedOutputModes, pushConfig }: Kept): number {
+  if (metadata === undefined && acceptedOutputModes.length === 0 && pushConfig === undefined) return 0
+  return sizeOf([metadata ?? null, acceptedOutputModes, pushConfig ?? null]).cost
 }
 
 /** One queue for each task, first in, first out. */

@@ -5,7 +5,6 @@
  */
 import type { A2AError } from '../../core/errors.js'
 import type { Amounts } from '../../core/spending.js'
-import type { JsonValue } from '../../core/json-types.js'
 import type { JournalEntry } from '../../core/events.js'
 import type { Lifecycle, TaskState } from '../../core/lifecycle.js'
 import type { TaskKey, TaskSnapshot } from '../../core/task.js'
@@ -41,8 +40,6 @@ export interface RunContext<P extends Principal> {
   readonly staysWaiting?: boolean | undefined
   readonly tasks: WorkedTasks
   readonly message: QueuedMessage<P>
-  /** The note for the lease of a new task. Absent where tasks have no leases. */
-  readonly note?: JsonValue | undefined
   /** Marks tasks that wait for other agents. Absent where tasks are in memory. */
   readonly marks?: DelegationMarks | undefined
   /** The tasks that the message refers to and its owner may read. */
@@ -52,11 +49,13 @@ export interface RunContext<P extends Principal> {
   /** Resolves when all changes of the task so far are stored. Absent where tasks are in memory. */
   readonly stored: (taskId: string) => Promise<void> | undefined
   /** When the task has to end because of a message, in ms since 1970. */
-  readonly deadlineOf: (taskId: string | undefined) => number | undefined
+  readonly deadlineOf: () => number | undefined
   /** Ends the run if its deadline has passed, and throws the reason. */
   readonly requireInTime?: () => void
   /** Receives the task as soon as the run has created it. */
   readonly onTask: (task: TaskKey) => void
+  /** Listens to signals until the returned function is called. Absent where the run is told of each. */
+  readonly listen?: (() => () => void) | undefined
   readonly queues: Pick<MessageQueues<P>, 'has' | 'shift' | 'unshift'>
   /** The run now works on this message. */
   readonly assigned: (taskId: string, message: QueuedMessage<P>) => void

@@ -5,6 +5,7 @@
  */
 import { A2AError } from '../../core/errors.js'
 import { readParams } from '../../core/validate.js'
+import { readOptions, requireBoolean } from '../../runtime/options.js'
 import type { JournalEntry } from '../../core/events.js'
 import type { TaskState } from '../../core/lifecycle.js'
 import type { JsonObject } from '../../core/json-types.js'
@@ -12,13 +13,12 @@ import type { ArtifactInput, MessageInput, TaskUpdate } from '../../core/params.
 import type { Message, TaskKey, TaskSnapshot } from '../../core/task.js'
 import { textOf } from '../../wire/text.js'
 import type { Follower } from '../../remote/follower.js'
-import { lineageOf as lineageOfTask } from '../../core/lineage/lineage.js'
+import { lineageOf, nextLineage, readLineage } from '../../core/lineage/lineage.js'
+import { agentIdOf } from '../../core/lineage/mark.js'
 import { RunBudget } from './budget.js'
-import { lineageOf } from './lineage.js'
 import { originOf } from './message-queue.js'
 import type { AskingState, RunContext, RunPort } from './run-context.js'
 import { Turn } from './turn.js'
-import { Deferred, type FirstResponse } from './first-response.js'
 import { toArtifact, toMessage, toProgress, toPrompt, toReply } from './agent-message.js'
 import type { Result } from './output.js'
 import { refuseComplete, type StandardSchema } from '../standard-schema.js'
@@ -33,17 +33,51 @@ import type {
   Say,
 } from './run.js'
 import type { InputOptions } from './ask-types.js'
-import { earliestDeadline } from './task/deadline.js'
-import { NewTask } from './task/new-task.js'
-import { RunTask } from './task/run-task.js'
+import { NewTask, RunTask } from './run-task.js'
 import type { MaybePromise } from '../../core/managers.js'
 import type { Principal } from '../caller.js'
+
+/** The first response to a message: its task, or a reply without a task. */
+type FirstResponse =
+  { readonly type: 'task'; readonly taskId: string } | { readonly type: 'message'; readonly message: Message }
+
+/** A value that is known later. Unlike a promise, it can be read synchronously. It has at most one waiter. */
+class Deferred<T> {
+  #value: T | undefined
+  #failure: Error | undefined
+  #waiter: { resolve(value: T): void; reject(reason: Error): void } | undefined
+
+  /** The value, `undefined` until it is known. */
+  get value(): T | undefined {
+    return this.#value
+  }
+
+  resolve(value: T): void {
+    this.#value = value
+    this.#waiter?.resolve(value)
+  }
+
+  /** The first reason counts. Has no effect on a waiter that has its value. */
+  reject(reason: Error): void {
+    this.#failure ??= reason
+    this.#waiter?.reject(this.#failure)
+  }
+
+  wait(): Promise<T> {
+    if (this.#value !== undefined) return Promise.resolve(this.#value)
+    return new Promise((resolve, reject: (reason: Error) => void) => {
+      if (this.#failure === undefined) this.#waiter = { resolve, reject }
+      else reject(this.#failure)
+    })
+  }
+}
 
 export class RunController<P extends Principal> implements Run<P> {
   readonly message: Message
   readonly attempt: number
   readonly response = new Deferred<FirstResponse>()
   readonly #context: RunContext<P>
+  readonly #tasks: RunContext<P>['tasks']
   #task: RunTask | undefined
   readonly #new: NewTask<P>
   #contextId: string | undefined
@@ -63,6 +97,7 @@ export class RunController<P extends Principal> implements Run<P> {
 
   constructor(context: RunContext<P>, taskId?: string) {
     this.#context = context
+    this.#tasks = context.tasks
     this.message = context.message.request.message
     this.attempt = context.earlier?.attempt ?? 1
     this.#task = taskId === undefined ? undefined : new RunTask(taskId, context.tasks, true)
@@ -108,7 +143,12 @@ export class RunController<P extends Principal> implements Run<P> {
   }
 
   get deadline(): number | undefined {
-    return earliestDeadline(this.#context, this.#task?.id, this.#task?.peek()?.createdAt)
+    const { message, deadlineOf, settings } = this.#context
+    const createdAt = this.#task?.peek()?.createdAt
+    const created = createdAt === undefined ? settings.clock.now() : Date.parse(createdAt)
+    const timeout = created + (settings.tasks.taskTimeoutMs ?? Infinity)
+    const earliest = Math.min(deadlineOf() ?? Infinity, message.deadline ?? Infinity, timeout)
+    return earliest === Infinity ? undefined : earliest
   }
 
   /** The budget of the task; `undefined` without one. */
@@ -155,7 +195,7 @@ export class RunController<P extends Principal> implements Run<P> {
     const task = this.#requireWorking()
     const message = this.#toMessage(progress, id)
     // While a question is open, it is the status message.
-    if (this.isWaiting || this.turn.isAskingAgain) task.hold(message)
+    if (this.turn.isAsking || this.turn.isAskingAgain) task.hold(message)
     else this.#change(() => task.setStatusMessage(message))
   }
 
@@ -179,62 +219,69 @@ export class RunController<P extends Principal> implements Run<P> {
 
   // Getters, so that runs which use none of these methods have none of them.
   get ask(): Run<P>['ask'] {
-    return this.turn.ask
+    return this.turn.parts.typed.ask
   }
 
   get approve(): Run<P>['approve'] {
-    return this.turn.approve
+    return this.turn.parts.typed.approve
   }
 
   get step(): Run<P>['step'] {
-    return this.turn.step
+    return this.turn.parts.steps.step
   }
 
   get transaction(): Run<P>['transaction'] {
-    return this.turn.transaction
+    return this.turn.parts.steps.transaction
   }
 
   get delegate(): Run<P>['delegate'] {
-    return this.turn.delegate
-  }
-
-  get lineageTo(): Run<P>['lineageTo'] {
-    return this.turn.lineageTo
+    return this.turn.parts.delegations.delegate
   }
 
   get sleep(): Run<P>['sleep'] {
-    return this.turn.sleep
+    return this.turn.parts.waits.sleep
   }
 
   get waitFor(): Run<P>['waitFor'] {
-    return this.turn.waitFor
+    return this.turn.parts.waits.waitFor
   }
 
   get now(): Run<P>['now'] {
-    return this.turn.now
+    return this.turn.parts.values.now
   }
 
   get random(): Run<P>['random'] {
-    return this.turn.random
+    return this.turn.parts.values.random
   }
 
   get uuid(): Run<P>['uuid'] {
-    return this.turn.uuid
+    return this.turn.parts.values.uuid
   }
 
   get changed(): Run<P>['changed'] {
-    return this.turn.changed
+    return this.turn.parts.values.changed
   }
 
   get spend(): Run<P>['spend'] {
     return this.turn.spend
   }
 
+  readonly lineageTo: Run<P>['lineageTo'] = (agent, options = {}) => {
+    const { mayRepeat = false } = readOptions(options, ['mayRepeat'], 'run.lineageTo')
+    requireBoolean('mayRepeat', mayRepeat)
+    const { card, limits } = this.#context.settings
+    const received = readLineage(this.#context.message.request.message.metadata)
+    const sender = { taskId: this.taskId, received, own: agentIdOf(card), deadline: this.deadline }
+    return nextLineage(sender, agent, { maxDepth: limits.maxDelegationDepth, mayRepeat })
+  }
+
   readonly requireInput: Run<P>['requireInput'] = <S extends StandardSchema>(
     prompt: Say,
     options?: InputOptions<S>,
   ) =>
-    options === undefined ? this.#ask('input-required', [prompt]) : this.turn.requireTyped(prompt, options)
+    options === undefined
+      ? this.#ask('input-required', [prompt])
+      : this.turn.parts.typed.requireInput(prompt, options)
 
   readonly requireAuth: Run<P>['requireAuth'] = (...said) => this.#ask('auth-required', said)
 
@@ -335,10 +382,6 @@ export class RunController<P extends Principal> implements Run<P> {
     if (this.replied === undefined && isToStart) this.start()
   }
 
-  get isWaiting(): boolean {
-    return this.turn.isAsking
-  }
-
   /**
    * Cuts the run off from its task without ending it: what it awaits stays pending, and the turn continues elsewhere.
    *
@@ -404,15 +447,11 @@ export class RunController<P extends Principal> implements Run<P> {
     return this.#ended ?? (this.#controller?.signal.reason as Error | undefined)
   }
 
-  get #tasks(): RunContext<P>['tasks'] {
-    return this.#context.tasks
-  }
-
   #toBudget(): RunBudget | undefined {
     const { settings, onExceeded } = this.#context
     const task = this.#task?.peek() ?? { messages: [this.message] }
     const own = settings.limits.budget
-    const inherited = lineageOfTask(task)?.budget
+    const inherited = lineageOf(task)?.budget
     if (own === undefined && inherited === undefined) return undefined
     return new RunBudget({
       ...{ own, inherited, onBudget: settings.onBudget },
@@ -427,7 +466,7 @@ export class RunController<P extends Principal> implements Run<P> {
 
   #toPort(): RunPort<P> {
     const context = this.#context
-    const { settings, tasks, earlier, marks, onStep } = context
+    const { settings, tasks, earlier, marks, listen, onStep } = context
     const requireRunning = (): void => this.#task?.requireRunning(this.#abortReason)
     return {
       context,
@@ -435,6 +474,7 @@ export class RunController<P extends Principal> implements Run<P> {
       tasks,
       earlier,
       marks,
+      listen,
       onStep,
       requireRunning,
       message: this.message,
@@ -450,8 +490,8 @@ export class RunController<P extends Principal> implements Run<P> {
       budget: () => this.budget,
       record: tasks.recordJournal && ((entries) => this.#record(entries)),
       stored: () => context.stored(this.#requireTask().id),
-      ask: (prompt) => this.turn.questions.ask('input-required', prompt),
-      lineageTo: (agent, options) => lineageOf(context, this, agent, options),
+      ask: (prompt) => this.turn.parts.questions.ask('input-required', prompt),
+      lineageTo: this.lineageTo,
       move: (state, entries, said) => this.#moveWith(state, said?.say, entries, said?.messageId),
       showAgain: (state, { say, messageId }) => {
         if (this.task.state !== state) this.#move(state, this.#toMessage(say, messageId))
@@ -491,7 +531,7 @@ export class RunController<P extends Principal> implements Run<P> {
   /** As {@link #requireTask}. Moves the task to `working`, unless it waits for the answer to a question. */
   #requireWorking(): RunTask {
     const task = this.#requireTask()
-    const isAsking = this.isWaiting || (this.#context.staysWaiting === true && this.turn.isAskingAgain)
+    const isAsking = this.turn.isAsking || (this.#context.staysWaiting === true && this.turn.isAskingAgain)
     if (!isAsking) this.start()
     return task
   }
@@ -500,13 +540,13 @@ export class RunController<P extends Principal> implements Run<P> {
     if (this.#hasReturned) throw new TypeError('The run has ended, so it cannot receive an answer')
     // Refuses a prompt that is no message, before the task changes.
     const prompt = toPrompt(state, said)
-    return this.turn.questions.ask(state, prompt)
+    return this.turn.parts.questions.ask(state, prompt)
   }
 
   /** Rejects the open question, if any: the run continues without its answer, or has ended its task. */
   #dropQuestion(): void {
-    if (!this.isWaiting) return
-    this.turn.questions.drop()
+    if (!this.turn.isAsking) return
+    this.turn.parts.questions.drop()
     this.#context.onWaiting(false)
   }
 

@@ -412,21 +412,3 @@ export interface Run<P extends Principal = Principal> {
    */
   readonly reply: (message: Say | Promise<Say | undefined>) => Promise<void>
 }
-
-/** The methods that replay and record a turn. */
-export type TurnMethods<P extends Principal> = Pick<
-  Run<P>,
-  | 'ask'
-  | 'approve'
-  | 'step'
-  | 'transaction'
-  | 'delegate'
-  | 'lineageTo'
-  | 'sleep'
-  | 'waitFor'
-  | 'now'
-  | 'random'
-  | 'uuid'
-  | 'changed'
-  | 'spend'
->

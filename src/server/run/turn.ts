@@ -1,5 +1,5 @@
 /**
- * The turn of a run: its journal, and the methods of `Run` that use it.
+ * The turn of a run: its journal, and what uses it.
  *
  * @module
  */
@@ -10,13 +10,6 @@ import type { TaskSnapshot } from '../../core/task.js'
 import type { Follower } from '../../remote/follower.js'
 import type { Principal } from '../caller.js'
 import { beginAgain, continuedEntry } from '../journal/continuation.js'
-import type {
-  StepMethod,
-  StepOptions,
-  StepWork,
-  TransactionMethod,
-  TransactionWork,
-} from '../journal/call-types.js'
 import { Delegations } from '../journal/delegations.js'
 import { recordSpending } from '../journal/spending.js'
 import { Journal } from '../journal/journal.js'
@@ -28,15 +21,13 @@ import { Halves, type Chunk } from '../journal/writes/halves.js'
 import { append, StepWrites } from '../journal/writes/step-writes.js'
 import { TurnIds, type MadeKind } from '../journal/writes/turn-ids.js'
 import { toContinued } from './agent-message.js'
-import type { QueuedMessage } from './message-queue.js'
+import { toNote, type QueuedMessage } from './message-queue.js'
 import { Questions } from './questions.js'
 import type { RunPort } from './run-context.js'
-import type { InputOptions } from './ask-types.js'
-import type { ContinuedInput, ReadonlyMessage, Run, Say, TurnMethods } from './run.js'
+import type { ContinuedInput, ReadonlyMessage, Run } from './run.js'
 import { TypedQuestions } from './typed-questions.js'
-import type { OutputOf, StandardSchema } from '../standard-schema.js'
 
-/** What replays and records a turn. */
+/** What replays and records a turn. Its functions are those of `Run`, and use no `this`. */
 interface Parts<P extends Principal> {
   readonly journal: Journal
   readonly questions: Questions<P>
@@ -48,13 +39,13 @@ interface Parts<P extends Principal> {
   readonly values: Values
 }
 
-export class Turn<P extends Principal> implements TurnMethods<P> {
+export class Turn<P extends Principal> {
   #isIdle = false
   readonly #port: RunPort<P>
   /** Absent until the code needs them: most code asks for nothing, and has no earlier attempt. */
   #parts: Parts<P> | undefined
-  /** Of the code outside of steps. */
-  readonly #halves = new Halves()
+  /** Of the code outside of steps. Absent until it writes. */
+  #halves: Halves | undefined
   readonly #ids: TurnIds
 
   constructor(port: RunPort<P>) {
@@ -63,8 +54,9 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     if (port.earlier !== undefined) this.#parts = this.#makeParts()
   }
 
-  get questions(): Questions<P> {
-    return this.#made.questions
+  /** Made when they are first needed. */
+  get parts(): Parts<P> {
+    return (this.#parts ??= this.#makeParts())
   }
 
   /** Whether the journal of the turn is kept. */
@@ -120,7 +112,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
 
   /** Whether another agent waits for an answer of the code. */
   get isAskedByAgent(): boolean {
-    const { marks, followers } = this.#made.delegations
+    const { marks, followers } = this.parts.delegations
     return marks.openCount > followers.size
   }
 
@@ -130,13 +122,8 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
   }
 
   get #waitCount(): number {
-    const { waits, delegations } = this.#made
+    const { waits, delegations } = this.parts
     return waits.count + delegations.followers.size
-  }
-
-  /** The names of the signals that the code waits for. */
-  get signals(): readonly string[] {
-    return this.#made.waits.signals
   }
 
   /** A signal has arrived. */
@@ -166,7 +153,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
   /** The part of the conversation that the code sees. See `Run.messages`. */
   conversation(messages: TaskSnapshot['messages']): TaskSnapshot['messages'] {
     if (!this.isRecording) return messages
-    return this.#made.values.conversation(messages)
+    return this.parts.values.conversation(messages)
   }
 
   /** Removes and returns the answers that the code has not read, oldest first. */
@@ -187,13 +174,14 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
   /** Adds an artifact to the task, or a chunk of one. */
   write(given: Chunk, options: AppendArtifactOptions | undefined): void {
     const scope = this.#parts?.writes.scopes.current
-    const chunk = (scope?.halves ?? this.#halves).take(given, options)
+    const halves = scope?.halves ?? (this.#halves ??= new Halves())
+    const chunk = halves.take(given, options)
     if (!this.isReplaying) this.#write(chunk, options)
   }
 
   /** The code writes no more chunks: halves of characters wait no longer. */
   endChunks(): void {
-    const chunks = this.#halves.end()
+    const chunks = this.#halves?.end() ?? []
     if (this.isReplaying) return
     try {
       for (const chunk of chunks) this.#write(chunk, undefined)
@@ -208,35 +196,9 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     else this.#parts.writes.write(chunk, options)
   }
 
-  requireTyped<S extends StandardSchema>(message: Say, options: InputOptions<S>): Promise<OutputOf<S>> {
-    return this.#made.typed.requireInput(message, options)
-  }
-
-  readonly ask: Run<P>['ask'] = (questions, options) => this.#made.typed.ask(questions, options)
-
-  get approve(): Run<P>['approve'] {
-    return this.#made.typed.approve
-  }
-
   /** @throws What an open question throws of a message that its task does not have yet. */
   checkAnswer(message: ReadonlyMessage): void {
     this.#parts?.questions.check(message)
-  }
-
-  readonly step: StepMethod = <T>(name: string, work: StepWork<T>, options?: StepOptions) =>
-    this.#made.steps.step(name, work, options)
-
-  readonly transaction: TransactionMethod = <T, C>(
-    name: string,
-    work: TransactionWork<T, C>,
-    options?: StepOptions,
-  ) => this.#made.steps.transaction(name, work, options)
-
-  readonly delegate: Run<P>['delegate'] = (name, agent, message, options) =>
-    this.#made.delegations.delegate(name, agent, message, options)
-
-  get lineageTo(): Run<P>['lineageTo'] {
-    return this.#port.lineageTo
   }
 
   /**
@@ -246,7 +208,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
    * @throws See `Run.continueAs`.
    */
   continueAs(input: ContinuedInput): OpenTurn | undefined {
-    const { journal, questions } = this.#made
+    const { journal, questions } = this.parts
     const { signal, task: taskOf, context, tasks, change, message: before } = this.#port
     signal().throwIfAborted()
     journal.requirePassed('continueAs')
@@ -261,21 +223,10 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
     return beginAgain(entry, taskOf().show(undefined))
   }
 
-  readonly sleep: Run<P>['sleep'] = (name, options) => this.#made.waits.sleep(name, options)
-
-  readonly waitFor: Run<P>['waitFor'] = (name, options = {}) => this.#made.waits.waitFor(name, options)
-
-  readonly now: Run<P>['now'] = () => this.#made.values.now()
-
-  readonly random: Run<P>['random'] = () => this.#made.values.random()
-
-  readonly uuid: Run<P>['uuid'] = () => this.#made.values.uuid()
-
-  readonly changed: Run<P>['changed'] = (name) => this.#made.values.changed(name)
-
+  /** See `Run.spend`. */
   readonly spend: Run<P>['spend'] = (spent) => {
     if (!this.isRecording) throw new TypeError('run.spend() needs a manager that keeps journals')
-    const { journal, writes } = this.#made
+    const { journal, writes } = this.parts
     recordSpending(this.#port, journal, spent, writes.scopes.likely?.label)
   }
 
@@ -290,18 +241,18 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
 
   /** The entries for code that threw `error`, and is not called again. */
   failureEntries(count: number, error: unknown): readonly JournalEntry[] {
-    const { journal, steps } = this.#made
+    const { journal, steps } = this.parts
     return journal.entriesFor({ kind: 'failure', reason: 'error', count, ...steps.causeOf(error) })
   }
 
   /** Adds an entry that the code does not ask for. */
   record(entry: JournalEntry): void {
-    this.#made.journal.record(entry)
+    this.parts.journal.record(entry)
   }
 
   /** The code threw `error`, and is called again. */
   recordAttempt(number: number, error: unknown): void {
-    const { journal, steps } = this.#made
+    const { journal, steps } = this.parts
     journal.record({ kind: 'attempt', number, ...steps.causeOf(error) })
   }
 
@@ -312,24 +263,19 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
       const { state } = this.#port.task().peek() ?? {}
       const isWaiting = state !== undefined && isInterrupted(state)
       if (this.#parts === undefined && isWaiting) return
-      const { journal, questions } = this.#made
+      const { journal, questions } = this.parts
       journal.end(questions.unreadIds, !isWaiting)
     } catch {
       // The task has ended, or was lost.
     }
   }
 
-  get #made(): Parts<P> {
-    return (this.#parts ??= this.#makeParts())
-  }
-
   #makeParts(): Parts<P> {
     const port = this.#port
     const ids = this.#ids
-    const { note } = port.context
     const turn = {
       ...{ kind: 'turn' as const, messageId: port.origin },
-      ...(note !== undefined && { note }),
+      note: toNote(port.context.message),
       ...(ids.first !== undefined && { ids: ids.first }),
     }
     const journal = new Journal(port, turn, () => this.#onFlight())
@@ -345,7 +291,7 @@ export class Turn<P extends Principal> implements TurnMethods<P> {
         limit: (...given) => waits.limit(...given),
       }),
       delegations: new Delegations(port, journal, ids),
-      steps: new Steps(port, { journal, writes, ids, pause: (ms) => waits.pause(ms) }),
+      steps: new Steps(port, { journal, writes, ids, waits }),
       values: new Values(port, journal),
     }
   }

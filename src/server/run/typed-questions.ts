@@ -103,16 +103,15 @@ export class TypedQuestions {
     this.#host = { taskId, signal, settings, ...parts }
   }
 
-  requireInput<S extends StandardSchema>(message: Say, options: InputOptions<S>): Promise<OutputOf<S>> {
-    return requireTyped(this.#open(), message, options)
-  }
+  readonly requireInput = <S extends StandardSchema>(
+    message: Say,
+    options: InputOptions<S>,
+  ): Promise<OutputOf<S>> => requireTyped(this.#open(), message, options)
 
-  ask<const Q extends Readonly<Record<string, AskedQuestion>>>(
+  readonly ask = <const Q extends Readonly<Record<string, AskedQuestion>>>(
     questions: Q,
     options: AskOptions = {},
-  ): Promise<AnswersTo<Q>> {
-    return ask(this.#open(), questions, options)
-  }
+  ): Promise<AnswersTo<Q>> => ask(this.#open(), questions, options)
 
   readonly approve = <const O extends readonly string[]>(
     name: string,

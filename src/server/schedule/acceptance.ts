@@ -7,18 +7,18 @@ import { A2AError, invalidParams } from '../../core/errors.js'
 import { shareJson } from '../../core/json.js'
 import type { JsonValue } from '../../core/json-types.js'
 import type { MaybePromise } from '../../core/managers.js'
-import type { Message, TaskSnapshot } from '../../core/task.js'
+import type { TaskSnapshot } from '../../core/task.js'
 import { requireMessage } from '../../core/validate.js'
-import type { TraceHeaders } from '../../runtime/trace-headers.js'
-import type { Requests, SendRequest } from '../../wire/dialect.js'
+import type { IncomingMessage, SendRequest } from '../../wire/dialect.js'
 import { textOf } from '../../wire/text.js'
 import { ownedBy, type Caller, type Principal } from '../caller.js'
 import { identified, keptId } from '../chosen-ids.js'
 import type { Offer } from '../execute.js'
 import { recognizes, sentId } from '../idempotency.js'
+import type { Observers } from '../observers.js'
 import type { QueuedMessage } from '../run/message-queue.js'
 import { isPromise } from '../tasks.js'
-import { acceptedAgain, acceptedBy, type AcceptedMessage } from './accepted-message.js'
+import { acceptedAgain, acceptedBy, type AcceptedMessage } from './active-run.js'
 import { deadlineIn } from './deadlines.js'
 import type { OwnerTasks } from './owner-tasks.js'
 import { RepeatedMessages } from './repeated-messages.js'
@@ -27,8 +27,7 @@ import type { RunScheduler, SchedulePort } from './run-scheduler.js'
 interface Context<P extends Principal> extends Pick<SchedulePort<P>, 'settings' | 'registry' | 'begin'> {
   readonly scheduler: RunScheduler<P>
   readonly ownerTasks: OwnerTasks
-  /** The trace of the request that is under way. */
-  readonly trace: () => TraceHeaders | undefined
+  readonly observers: Pick<Observers, 'trace'>
 }
 
 export class Acceptance<P extends Principal> {
@@ -51,23 +50,31 @@ export class Acceptance<P extends Principal> {
    *   `TASK_GENERATION_MISMATCH`, `TASK_TERMINAL`, `UNSUPPORTED_OPERATION` by `onFollowUp`. What `execute.accept` throws.
    *   Where tasks are shared, `STORE_FAILED`.
    */
-  accept(given: Requests['SendMessage'], caller: Caller<P>, isStream: boolean): Promise<AcceptedMessage> {
+  accept(
+    given: SendRequest<IncomingMessage>,
+    caller: Caller<P>,
+    isStream: boolean,
+  ): Promise<AcceptedMessage> {
     const { chosenId, tenant } = given
     const repeated = recognizes(this.#context.settings.idempotency, caller) ? this.#repeated : undefined
     const messageId = repeated && sentId(given.message, caller)
     const message = messageId === undefined ? given.message : { ...given.message, messageId }
     const request = message === given.message ? given : { ...given, message }
-    const accept = (newId?: string): Promise<AcceptedMessage> =>
-      this.#accept(request, caller, isStream, newId)
-    const ownerOf = (): ReturnType<typeof ownedBy> => ownedBy(caller.principal, tenant)
-    if (chosenId !== undefined) return this.#context.scheduler.acceptChosen(() => accept(), chosenId, ownerOf)
-    if (repeated === undefined || messageId === undefined || message.taskId !== undefined) return accept()
-    return repeated.accept({ ...ownerOf(), message: { ...message, messageId } }, accept)
+    const { scheduler } = this.#context
+    const isNamed = chosenId !== undefined || message.taskId !== undefined
+    if (chosenId !== undefined && scheduler.acceptChosen !== undefined) {
+      const accept = (): Promise<AcceptedMessage> => this.#accept(request, caller, isStream)
+      return scheduler.acceptChosen(accept, chosenId, () => ownedBy(caller.principal, tenant))
+    }
+    if (repeated === undefined || messageId === undefined || isNamed)
+      return this.#accept(request, caller, isStream)
+    const sent = { ...ownedBy(caller.principal, tenant), message: { ...message, messageId } }
+    return repeated.accept(sent, (newId) => this.#accept(request, caller, isStream, newId))
   }
 
   /** @param newId - The id of the task, if the message begins one. Default is one of the task manager's choice. */
   async #accept(
-    given: Requests['SendMessage'],
+    given: SendRequest<IncomingMessage>,
     caller: Caller<P>,
     isStream: boolean,
     newId?: string,
@@ -79,15 +86,15 @@ export class Acceptance<P extends Principal> {
     if (request.message.role !== 'user') {
       throw invalidParams('message.role', 'must be that of the user, not of the agent')
     }
-    // The same checks as the core's, before any work begins.
-    const { taskId } = requireMessage(asJson(request.message), 'message')
+    // The same checks as the core's, before any work begins. Messages are JSON: their interface only lacks an index signature.
+    const { taskId } = requireMessage(request.message as unknown as JsonValue, 'message')
     if (caller.ownsJson) {
       shareJson(request.message.parts)
       shareJson(request.message.metadata)
     }
     const chosen = newId === undefined ? request : { ...request, chosenId: newId }
     const deadline = deadlineIn(request, this.#context.settings.clock)
-    const queued = { request: chosen, caller, owner, deadline, trace: this.#context.trace() }
+    const queued = { request: chosen, caller, owner, deadline, trace: this.#context.observers.trace() }
     this.#context.registry.held.requireRoom(request)
     if (taskId !== undefined) {
       const accepted = this.#followUp(taskId, queued)
@@ -104,7 +111,7 @@ export class Acceptance<P extends Principal> {
   ): Promise<AcceptedMessage> {
     const { settings, registry, scheduler, ownerTasks, begin } = this.#context
     const { caller, owner } = queued
-    const loading = scheduler.loadReferences(request, owner)
+    const loading = scheduler.loadReferences?.(request, owner)
     const references = loading && (await loading)
     registry.requireRoom(owner)
     const accepting = settings.execute.accept?.({ ...toOffer(request, caller), ...owner })
@@ -138,11 +145,6 @@ export class Acceptance<P extends Principal> {
       return follow(error)
     }
   }
-}
-
-/** Messages are JSON: their interface only lacks an index signature. */
-function asJson(message: Message): JsonValue {
-  return message as unknown as JsonValue
 }
 
 function toOffer<P extends Principal>(

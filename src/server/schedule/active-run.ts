@@ -1,11 +1,11 @@
 /**
- * The manager's record of a run in progress.
+ * The manager's record of a run in progress, and the task or reply that a message led to.
  *
  * @module
  */
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
 import { readLineage } from '../../core/lineage/lineage.js'
-import type { TaskKey, TaskSnapshot } from '../../core/task.js'
+import type { Message, TaskKey, TaskSnapshot } from '../../core/task.js'
 import type { Follower } from '../../remote/follower.js'
 import type { DelegationMarks } from '../journal/delegation-marks.js'
 import type { OpenTurn } from '../journal/open-turn.js'
@@ -66,6 +66,39 @@ export interface ActiveRun<P extends Principal> {
   readonly break: (error: Error) => void
 }
 
+/** The task that accepted a message. `opening` is the task before any work on the message. */
+export interface AcceptedTask {
+  readonly type: 'task'
+  readonly taskId: string
+  /** Whether the message has just begun the task, in this process. */
+  readonly isNew?: boolean
+  readonly opening: TaskSnapshot | undefined
+  /** Rejects when the work has stopped and the task could not be made to show it. Never resolves. */
+  readonly broken: Promise<never>
+  /** Settles when the webhook that came with the message is registered; absent if it is registered, or none came. */
+  readonly registering?: Promise<unknown>
+}
+
+export type AcceptedMessage = AcceptedTask | { readonly type: 'message'; readonly message: Message }
+
+/** A message that its task has had before. */
+export function acceptedAgain(
+  registry: { runOf(taskId: string): { readonly broken: Promise<never> } | undefined },
+  task: TaskSnapshot,
+): AcceptedTask {
+  // Without a run here, the task itself shows what becomes of it.
+  const { broken = new Promise<never>(() => undefined) } = registry.runOf(task.id) ?? {}
+  return { type: 'task', taskId: task.id, opening: task, broken }
+}
+
+export function acceptedBy<P extends Principal>(
+  { broken }: ActiveRun<P>,
+  taskId: string,
+  opening: TaskSnapshot | undefined,
+): AcceptedTask {
+  return { type: 'task', taskId, opening, broken }
+}
+
 /** Whether the run can still read new messages. */
 export function isListening<P extends Principal>({ run, hasReturned }: ActiveRun<P>): boolean {
   return !hasReturned && run.abortReason === undefined
@@ -124,10 +157,10 @@ export function toActiveRun<P extends Principal>(
 export function markChild<P extends Principal>(
   { message, stored }: ActiveRun<P>,
   task: TaskKey,
-  marks: DelegationMarks | undefined,
+  marks: DelegationMarks,
 ): void {
   const parent = readLineage(message.request.message.metadata)?.parentTaskId
-  if (parent !== undefined) stored?.then(() => marks?.addChild(task, parent)).catch(() => undefined)
+  if (parent !== undefined) stored?.then(() => marks.addChild(task, parent)).catch(() => undefined)
 }
 
 /** Answers the clients that wait for this run: another process continues its task, or they send the message again. */

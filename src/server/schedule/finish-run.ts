@@ -18,8 +18,7 @@ import {
   type ReadableLike,
 } from '../run/output.js'
 import type { RunController } from '../run/run-controller.js'
-import { refuseStream, type StandardSchema } from '../standard-schema.js'
-import { validOutput } from '../structured-output.js'
+import { linesOf, refuseStream, type StandardSchema } from '../standard-schema.js'
 import { isPromise } from '../tasks.js'
 import type { Principal } from '../caller.js'
 
@@ -72,6 +71,25 @@ async function checked<P extends Principal>(
   const isWaiting = run.createdId !== undefined && !run.isTerminal && isInterrupted(run.task.state)
   const isOver = run.replied !== undefined || run.isTerminal || isWaiting
   return outcome === undefined && isOver ? undefined : await validOutput(schema, outcome)
+}
+
+/**
+ * The content of a result that the schema accepts: the value that it returns, as data, or as text if it is a string.
+ * `undefined` where this value is `undefined`.
+ *
+ * @throws {TypeError} As a rejection, naming the path of each issue, for a result that the schema refuses.
+ */
+async function validOutput(schema: StandardSchema, result: unknown): Promise<Content | undefined> {
+  const checked = await schema['~standard'].validate(result)
+  if (checked.issues !== undefined) {
+    const { issues } = checked
+    const got = result === undefined ? 'execute() returned nothing' : 'The result of execute()'
+    const text = `${got}${result === undefined ? ', which' : ''} does not match "output": ${linesOf(issues)}`
+    throw new TypeError(text, { cause: issues })
+  }
+  const { value } = checked
+  if (value === undefined) return undefined
+  return { type: 'part', part: typeof value === 'string' ? { text: value } : { data: value } }
 }
 
 /** Puts unread answers before the messages that wait, and unread steered messages after them. The run reads no more. */
@@ -142,6 +160,6 @@ async function streamOutputs<P extends Principal>(
  * @throws {TypeError} when the run waits for an answer that the text should contain.
  */
 function requireAwaited<P extends Principal>(run: RunController<P>, output: unknown): void {
-  if (!run.isWaiting || typeof output !== 'string' || !output.includes('[object Promise]')) return
+  if (!run.turn.isAsking || typeof output !== 'string' || !output.includes('[object Promise]')) return
   throw new TypeError('execute() used the promise of run.requireInput() as a text: await it')
 }

@@ -9,8 +9,7 @@ import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
 import type { Message, TaskSnapshot } from '../../core/task.js'
 import { describe } from '../../runtime/describe.js'
 import type { SendRequest } from '../../wire/dialect.js'
-import { acceptedAgain, acceptedBy, type AcceptedTask } from './accepted-message.js'
-import { isListening, steer } from './active-run.js'
+import { acceptedAgain, acceptedBy, type AcceptedTask, isListening, steer } from './active-run.js'
 import { requireOpenAnswer } from '../run/accepted-answer.js'
 import type { QueuedMessage } from '../run/message-queue.js'
 import type { SchedulePort, RunScheduler } from './run-scheduler.js'
@@ -110,7 +109,7 @@ export function policyFor(
  * Adds a message to a task in the memory of this process, and gives it to a run: as the answer to its question, steered,
  * queued for a later run, or as the beginning of a new one. Synchronous, so the task cannot change in between.
  *
- * @throws {A2AError} As `RunManager.accept`. The message is then not in the conversation.
+ * @throws {A2AError} As `Acceptance.accept`. The message is then not in the conversation.
  */
 export function acceptHere<P extends Principal>(
   { settings, registry, begin }: SchedulePort<P>,
@@ -156,9 +155,9 @@ export function acceptHere<P extends Principal>(
   }
   const isGiven = isWorking
     ? policy === 'steer' && isListening(active)
-    : active.run.turn.questions.resume(queued)
+    : active.run.turn.parts.questions.resume(queued)
   if (!isGiven) registry.queues.push(id, queued)
   else if (isWorking) void steer(active, queued)
-  else scheduler.assigned(id, queued)
+  else scheduler.assigned?.(id, queued)
   return acceptedBy(active, id, tasks.peekTask(id) ?? undefined)
 }

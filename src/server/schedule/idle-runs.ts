@@ -39,7 +39,7 @@ export class IdleRuns<P extends Principal> {
   end(active: ActiveRun<P>): void {
     const { run } = active
     if (run.turn.hasWaits && this.#mayLetGo(active)) this.#letGo(active)
-    else if (run.isWaiting) run.abort(unavailable())
+    else if (run.turn.isAsking) run.abort(unavailable())
   }
 
   /** Lets go of a run that only waits: its turn continues from the journal, in any process. */
@@ -49,7 +49,7 @@ export class IdleRuns<P extends Principal> {
     const { wakeAt } = run.turn
     if (wakeAt !== undefined && wakeAt <= clock.now() + limits.waitingRunMs) return
     // One that only sleeps, for longer, is let go at once.
-    const isAsleep = !run.isWaiting && wakeAt !== undefined && wakeAt !== Infinity
+    const isAsleep = !run.turn.isAsking && wakeAt !== undefined && wakeAt !== Infinity
     active.stopTimer = clock.schedule(() => this.#letGo(active), isAsleep ? 0 : limits.waitingRunMs)
   }
 
@@ -62,13 +62,13 @@ export class IdleRuns<P extends Principal> {
   #letGo(active: ActiveRun<P>): void {
     const { registry, release } = this.#context
     const { run, task } = active
-    const { wakeAt, signals, hasWaits, isAskedByAgent } = run.turn
+    const { wakeAt, hasWaits, isAsking, isAskedByAgent, parts } = run.turn
     if (task === undefined || wakeAt === undefined || !this.#mayLetGo(active)) return
     if (registry.runOf(task.id) !== active) return
+    const { signals } = parts.waits
     active.isLetGo = true
-    const isBesideOthers = run.isWaiting || signals.length > 0
-    if (!run.isWaiting || hasWaits)
-      active.parked = { wakeAt, signals, isAsking: run.isWaiting, isBesideOthers, isAskedByAgent }
+    const isBesideOthers = isAsking || signals.length > 0
+    if (!isAsking || hasWaits) active.parked = { wakeAt, signals, isAsking, isBesideOthers, isAskedByAgent }
     const reason = new A2AError('LEASE_LOST', 'The run was let go while it waited', { taskId: task.id })
     active.followers = run.letGo(reason)
     release(active)

@@ -4,20 +4,18 @@
  * @module
  */
 import { taskNotFound } from '../../core/errors.js'
-import type { JsonValue } from '../../core/json-types.js'
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
 import { isSignal, type TaskEvent } from '../../core/events.js'
 import type { LocalTasks } from '../../core/managers.js'
 import type { OwnerFilter } from '../../core/queries.js'
 import type { TaskKey, TaskSnapshot } from '../../core/task.js'
 import type { SendRequest } from '../../wire/dialect.js'
-import type { AcceptedMessage, AcceptedTask } from './accepted-message.js'
-import type { ActiveRun } from './active-run.js'
+import type { AcceptedTask, ActiveRun } from './active-run.js'
 import { acceptHere } from './follow-up.js'
 import { continuedWith, type QueuedMessage } from '../run/message-queue.js'
 import { KeyedQueue } from '../../runtime/keyed-queue.js'
 import { hasOpenWait, readOpenTurn, unreadMessages } from '../journal/earlier-attempts.js'
-import { RequestNotes, toNote } from './request-notes.js'
+import { RequestNotes } from './request-notes.js'
 import { FAILED, SHUT_DOWN } from '../run/failure-texts.js'
 import type { SchedulePort, RunScheduler } from './run-scheduler.js'
 import type { Principal } from '../caller.js'
@@ -30,6 +28,8 @@ export class LocalRuns<P extends Principal> implements RunScheduler<P> {
   readonly #port: SchedulePort<P>
   readonly #notes: RequestNotes<P>
   readonly #stopListening: (() => void) | undefined
+  /** What waits for signals. A manager makes events for its listeners only. */
+  readonly #waits = new Set<object>()
   /** The jobs of one task run one after the other. */
   readonly #jobs = new KeyedQueue()
 
@@ -40,11 +40,15 @@ export class LocalRuns<P extends Principal> implements RunScheduler<P> {
     this.#stopListening = tasks.unfinished?.listen((taskId) => this.continueTurn(taskId))
     tasks.on('task:evicted', this.#onGone)
     tasks.on('task:expired', this.#onGone)
-    tasks.on('task:event', this.#onEvent)
   }
 
-  acceptChosen(accept: () => Promise<AcceptedMessage>): Promise<AcceptedMessage> {
-    return accept()
+  readonly listen = (): (() => void) => {
+    const wait = {}
+    if (this.#waits.size === 0) this.tasks.on('task:event', this.#onEvent)
+    this.#waits.add(wait)
+    return () => {
+      if (this.#waits.delete(wait) && this.#waits.size === 0) this.tasks.off('task:event', this.#onEvent)
+    }
   }
 
   followUp(taskId: string, message: QueuedMessage<P>): AcceptedTask {
@@ -53,27 +57,11 @@ export class LocalRuns<P extends Principal> implements RunScheduler<P> {
     return acceptHere(this.#port, this, task, message)
   }
 
-  loadReferences(): undefined {
-    return undefined
-  }
-
   referencesOf({ message }: SendRequest, owner: OwnerFilter): TaskSnapshot[] {
     return (message.referenceTaskIds ?? []).flatMap((id) => {
       const own = this.tasks.peekTask(id, owner) ?? this.tasks.peekTask(keptId(owner, id), owner)
       return own === null ? [] : [own]
     })
-  }
-
-  noteOf(message: QueuedMessage<P>): JsonValue {
-    return toNote(message)
-  }
-
-  stored(): undefined {
-    return undefined
-  }
-
-  assigned(): void {
-    // Without leases there is no note to update.
   }
 
   runEnded(taskId: string, active: ActiveRun<P>): void {
@@ -172,6 +160,6 @@ export class LocalRuns<P extends Principal> implements RunScheduler<P> {
     const { registry } = this.#port
     const { task = { createdAt } } = registry.runOf(id) ?? {}
     if (task.createdAt === createdAt) registry.drop(id)
-    registry.deadlines.clear({ id, createdAt })
+    registry.deadlines?.clear({ id, createdAt })
   }
 }

@@ -9,7 +9,7 @@ import type { Message, TaskSnapshot } from '../../core/task.js'
 import type { IncomingMessage } from '../../wire/dialect.js'
 import { derivedIds, messageOf, requireSame, type IdempotencySettings } from '../idempotency.js'
 import type { Settings } from '../options.js'
-import type { AcceptedMessage } from './accepted-message.js'
+import type { AcceptedMessage } from './active-run.js'
 import { isPromise, isShared } from '../tasks.js'
 
 /** A message that names no task. */

@@ -12,15 +12,21 @@ import { isOwnedBy, type OwnerFilter } from '../../core/queries.js'
 import type { Message, TaskSnapshot } from '../../core/task.js'
 import { settleWithin } from '../../runtime/shutdown.js'
 import type { SendRequest } from '../../wire/dialect.js'
-import { acceptedAgain, type AcceptedMessage, type AcceptedTask } from './accepted-message.js'
-import { isListening, steer, type ActiveRun } from './active-run.js'
+import {
+  acceptedAgain,
+  type AcceptedMessage,
+  type AcceptedTask,
+  type ActiveRun,
+  isListening,
+  steer,
+} from './active-run.js'
 import { policyFor, requireAcceptsMessage, terminalTask, unrepeated } from './follow-up.js'
 import { DelegationMarks } from '../journal/delegation-marks.js'
 import { EndedDelegations } from './ended-delegations.js'
 import { LeaseScheduler } from './lease-scheduler.js'
-import type { QueuedMessage } from '../run/message-queue.js'
+import { toNote, type QueuedMessage } from '../run/message-queue.js'
 import { referencesOf } from './references.js'
-import { RequestNotes, toNote } from './request-notes.js'
+import { RequestNotes } from './request-notes.js'
 import type { SchedulePort, RunScheduler } from './run-scheduler.js'
 import type { FollowUpPolicy, Settings } from '../options.js'
 import type { Principal } from '../caller.js'
@@ -134,10 +140,6 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
 
   referencesOf(): readonly TaskSnapshot[] {
     return []
-  }
-
-  noteOf(message: QueuedMessage<P>): JsonValue {
-    return toNote(message)
   }
 
   stored(taskId: string): Promise<void> {
@@ -346,8 +348,8 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
       const isLeft = active === undefined && task.turn !== undefined && sent?.policy === 'steer'
       if (isLeft) this.#scheduler.steerLater(task, queued)
       else registry.queues.push(id, queued)
-    } else if (active.run.isWaiting) {
-      active.run.turn.questions.resume(queued)
+    } else if (active.run.turn.isAsking) {
+      active.run.turn.parts.questions.resume(queued)
       this.assigned(id, queued)
     } else if (!this.#isAwaited(id, active) && isSteered()) {
       void this.#steer(task, active, queued)

@@ -9,7 +9,7 @@ import { REQUEST } from '../../runtime/document-kinds.js'
 import { emitWarning } from '../../runtime/report.js'
 import { readTrace } from '../../runtime/trace-headers.js'
 import { keyOf, type Message, type TaskKey, type TaskSnapshot } from '../../core/task.js'
-import type { QueuedMessage } from '../run/message-queue.js'
+import { toNote, type QueuedMessage } from '../run/message-queue.js'
 import type { Settings } from '../options.js'
 import type { Principal } from '../caller.js'
 
@@ -32,24 +32,6 @@ interface RequestNote {
   readonly principal?: string
   /** The trace of the request. The note on a lease has none, because the lease has one itself. */
   readonly trace?: JsonValue
-}
-
-export function toNote<P extends Principal>(
-  { request, caller, deadline }: Pick<QueuedMessage<P>, 'request' | 'caller' | 'deadline'>,
-  after?: number,
-): JsonObject {
-  const { message, metadata, acceptedOutputModes, tenant } = request
-  const { extensions, principal } = caller
-  return {
-    messageId: message.messageId,
-    ...(after !== undefined && { after }),
-    ...(metadata && { metadata }),
-    acceptedOutputModes: [...acceptedOutputModes],
-    extensions: [...extensions],
-    ...(tenant !== undefined && { tenant }),
-    ...(deadline !== undefined && { deadline }),
-    ...(principal && { principal: principal.id }),
-  }
 }
 
 function fromNote(note: JsonValue | undefined): RequestNote {

@@ -28,9 +28,14 @@ import { isShared } from '../tasks.js'
 import { unavailable } from '../unavailable.js'
 import { WaitingTasks } from './waiting-tasks.js'
 
+/** Notes the dialect of each new task, before any client can request it. */
+interface DialectNotes {
+  note(taskId: string, caller: Caller): void
+}
+
 export class RunManager<P extends Principal> {
   readonly #settings: Settings<P>
-  readonly #onCreated: (taskId: string, caller: Caller<P>) => void
+  readonly #dialects: DialectNotes
   readonly #observers: Observers
   readonly #registry: RunRegistry<P>
   readonly #failures: RunFailures<P>
@@ -39,19 +44,13 @@ export class RunManager<P extends Principal> {
   readonly #scheduler: RunScheduler<P>
   readonly #ownerTasks: OwnerTasks
   readonly #waitingTasks: WaitingTasks
-  /** See {@link Acceptance.accept}. */
-  readonly accept: Acceptance<P>['accept']
+  readonly acceptance: Acceptance<P>
   readonly #stopLimiting: () => void
 
-  /** @param onCreated - Called with each new task, before any client can request it. */
-  constructor(
-    settings: Settings<P>,
-    onCreated: (taskId: string, caller: Caller<P>) => void,
-    observers: Observers,
-  ) {
+  constructor(settings: Settings<P>, dialects: DialectNotes, observers: Observers) {
     const { tasks, clock, limits } = settings
     this.#settings = settings
-    this.#onCreated = onCreated
+    this.#dialects = dialects
     this.#observers = observers
     this.#registry = new RunRegistry(clock, limits)
     this.#ownerTasks = new OwnerTasks(settings, (owner) => this.#registry.beginning(owner))
@@ -68,12 +67,11 @@ export class RunManager<P extends Principal> {
     }
     this.#scheduler = isShared(tasks) ? new ReplicaRuns(tasks, port) : new LocalRuns(tasks, port)
     this.#stopLimiting = this.#ownerTasks.limitForks((owner) => this.#registry.requireRoom(owner))
-    const acceptance = new Acceptance<P>({
-      ...{ settings, registry: this.#registry, scheduler: this.#scheduler, ownerTasks: this.#ownerTasks },
-      trace: () => observers.trace(),
-      begin: (message, options) => this.#begin(message, options),
+    this.acceptance = new Acceptance<P>({
+      ...{ settings, observers, registry: this.#registry, scheduler: this.#scheduler },
+      ownerTasks: this.#ownerTasks,
+      begin: this.#begin,
     })
-    this.accept = (request, caller, isStream) => acceptance.accept(request, caller, isStream)
   }
 
   /** How many runs are at work, and how many wait for the user. */
@@ -101,7 +99,7 @@ export class RunManager<P extends Principal> {
       active.run.detach(unavailable())
       this.#release(active)
     }
-    this.#registry.deadlines.close()
+    this.#registry.deadlines?.close()
     await this.#scheduler.close()
     this.#stopLimiting()
   }
@@ -113,7 +111,7 @@ export class RunManager<P extends Principal> {
   }
 
   /** The callback of schedulers: see {@link SchedulePort.begin}. */
-  #begin(message: QueuedMessage<P>, options: BeginOptions): ActiveRun<P> {
+  readonly #begin = (message: QueuedMessage<P>, options: BeginOptions): ActiveRun<P> => {
     const { isStream = false, task, references, isNoted = false, earlier } = options
     const registry = this.#registry
     const scheduler = this.#scheduler
@@ -123,24 +121,24 @@ export class RunManager<P extends Principal> {
       settings: this.#settings,
       tasks: scheduler.tasks,
       message,
-      note: scheduler.noteOf(message),
       earlier,
       staysWaiting: options.staysWaiting,
       marks: scheduler.marks,
-      stored: (id) => scheduler.stored(id),
+      listen: scheduler.listen,
+      stored: (id) => scheduler.stored?.(id),
       referenceTasks: () => references ?? scheduler.referencesOf(request, owner),
       conversation: ({ taskId, contextId }, options) => {
         const { createdAt } = active.task ?? {}
         return readHistory(this.#settings.tasks, { contextId, ...owner }, { taskId, createdAt }, options)
       },
       onTask,
-      deadlineOf: () => active.task && registry.deadlines.of(active.task),
+      deadlineOf: () => active.task && registry.deadlines?.of(active.task),
       requireInTime: () => {
-        if (active.task && registry.deadlines.check(active.task))
+        if (active.task && registry.deadlines?.check(active.task))
           throw active.run.abortReason ?? unavailable()
       },
       queues: registry.queues,
-      assigned: (id, next) => scheduler.assigned(id, next),
+      assigned: (id, next) => scheduler.assigned?.(id, next),
       onExceeded: (reason) => this.#failures.stop(active, reason.message, reason, { error: reason }),
       onStep: (step) => this.#observers.onStep(step),
       onContinued: (again) => {
@@ -160,7 +158,7 @@ export class RunManager<P extends Principal> {
       // Before any client reads the task: one that waits for this turn must not see the state that ended the last one.
       if (!options.staysWaiting) run.start()
       onTask(task)
-      if (!isNoted) scheduler.assigned(task.id, message)
+      if (!isNoted) scheduler.assigned?.(task.id, message)
     }
     registry.add(active)
     this.#startTimer(active)
@@ -179,11 +177,12 @@ export class RunManager<P extends Principal> {
     if (!isNew) this.#registry.assign(key, active)
     else {
       if (active.task === undefined) this.#hold(active, key)
-      this.#onCreated(id, caller)
-      markChild(active, key, this.#scheduler.marks)
+      this.#dialects.note(id, caller)
+      const { marks } = this.#scheduler
+      if (marks !== undefined) markChild(active, key, marks)
     }
     if (deadline !== undefined)
-      this.#registry.deadlines.set(key, deadline, () => this.#failures.endLate(this.#registry.runOf(id), key))
+      this.#registry.limitTime(key, deadline, () => this.#failures.endLate(this.#registry.runOf(id), key))
     if (isStream) active.opening = this.#scheduler.tasks.peekTask(id) ?? undefined
   }
 
@@ -191,9 +190,9 @@ export class RunManager<P extends Principal> {
   #hold(active: ActiveRun<P>, key: TaskKey): void {
     // The events of an earlier task with this id may not have reached our listeners yet.
     this.#registry.drop(key.id)
-    this.#registry.deadlines.clear(key)
+    this.#registry.deadlines?.clear(key)
     this.#registry.assign(key, active)
-    active.stored = this.#scheduler.stored(key.id)
+    active.stored = this.#scheduler.stored?.(key.id)
     const count = (): unknown => (active.isCounted = true)
     if (active.stored === undefined) count()
     else active.stored.then(count, count)
@@ -203,7 +202,7 @@ export class RunManager<P extends Principal> {
   async #store(active: ActiveRun<P>): Promise<void> {
     const { run } = active
     if (active.task === undefined) this.#hold(active, run.propose())
-    await this.#scheduler.stored(run.taskId)
+    await this.#scheduler.stored?.(run.taskId)
     await this.#scheduler.tasks.requireLease?.(run.taskId)
     if (run.abortReason !== undefined) throw run.abortReason
   }
@@ -268,7 +267,7 @@ export class RunManager<P extends Principal> {
     }
     if (this.#registry.runOf(task.id) !== active) return
     this.#registry.unassign(task.id)
-    if (run.isTerminal) this.#registry.deadlines.clear(task)
+    if (run.isTerminal) this.#registry.deadlines?.clear(task)
     this.#scheduler.runEnded(task.id, active)
   }
 

@@ -9,8 +9,7 @@ import type { TaskKey } from '../../core/task.js'
 import type { Clock } from '../../runtime/clock.js'
 import type { ActiveRun } from './active-run.js'
 import { Deadlines } from './deadlines.js'
-import { HeldRequests } from '../run/held-requests.js'
-import { MessageQueues } from '../run/message-queue.js'
+import { HeldRequests, MessageQueues } from '../run/message-queue.js'
 import type { Principal } from '../caller.js'
 import type { CompleteLimits } from '../limits.js'
 import { tooManyOf } from '../owner-counts.js'
@@ -25,7 +24,9 @@ type RunLimits = Pick<CompleteLimits, 'maxRuns' | 'maxRunsPerOwner'>
 export class RunRegistry<P extends Principal> {
   readonly held = new HeldRequests()
   readonly queues = new MessageQueues<P>(this.held)
-  readonly deadlines: Deadlines
+  /** Absent until a message limits the time of its task. */
+  deadlines: Deadlines | undefined
+  readonly #clock: Clock
   readonly #active = new Set<ActiveRun<P>>()
   readonly #byTask = new Map<string, ActiveRun<P>>()
   readonly #limits: RunLimits
@@ -34,7 +35,7 @@ export class RunRegistry<P extends Principal> {
   #isClosing = false
 
   constructor(clock: Clock, limits: RunLimits) {
-    this.deadlines = new Deadlines(clock)
+    this.#clock = clock
     this.#limits = limits
   }
 
@@ -63,6 +64,12 @@ export class RunRegistry<P extends Principal> {
 
   delete(active: ActiveRun<P>): void {
     if (this.#active.delete(active)) this.held.remove(active.message)
+  }
+
+  /** See {@link Deadlines.set}. */
+  limitTime(task: TaskKey, at: number, onTime: () => void): void {
+    this.deadlines ??= new Deadlines(this.#clock)
+    this.deadlines.set(task, at, onTime)
   }
 
   /** The run that works on a task in this process. */
@@ -158,6 +165,6 @@ export class RunRegistry<P extends Principal> {
     const key = active?.task ?? task
     // A task that moved to another process keeps its deadline here. One that is gone or was never stored does not.
     const isMoved = MOVED_CODES.some((code) => A2AError.is(reason, code))
-    if (key !== undefined && !isMoved) this.deadlines.clear(key)
+    if (key !== undefined && !isMoved) this.deadlines?.clear(key)
   }
 }

@@ -7,12 +7,10 @@
  * @module
  */
 import type { MaybePromise } from '../../core/managers.js'
-import type { JsonValue } from '../../core/json-types.js'
 import type { OwnerFilter } from '../../core/queries.js'
 import type { TaskKey, TaskSnapshot } from '../../core/task.js'
 import type { SendRequest } from '../../wire/dialect.js'
-import type { AcceptedMessage, AcceptedTask } from './accepted-message.js'
-import type { ActiveRun } from './active-run.js'
+import type { AcceptedMessage, AcceptedTask, ActiveRun } from './active-run.js'
 import type { QueuedMessage } from '../run/message-queue.js'
 import type { DelegationMarks } from '../journal/delegation-marks.js'
 import type { EarlierAttempts } from '../journal/open-turn.js'
@@ -55,14 +53,16 @@ export interface RunScheduler<P extends Principal> {
   readonly tasks: WorkedTasks
   /** Marks tasks that wait for other agents. Absent where tasks are in memory. */
   readonly marks?: DelegationMarks
+  /** Listens to signals, for runs, until the returned function is called. Absent where runs are told of each. */
+  readonly listen?: () => () => void
   /** Whether another process restarts the work that is unfinished at {@link close}. */
   readonly handsOver: boolean
 
   /**
    * Accepts a message with `accept`. When a task with the id that the client has chosen appears at the same time, the
-   * message becomes a follow-up of that task.
+   * message becomes a follow-up of that task. Absent where tasks are in memory, where none appears.
    */
-  acceptChosen(
+  acceptChosen?(
     accept: () => Promise<AcceptedMessage>,
     taskId: string,
     ownerOf: () => OwnerFilter,
@@ -70,21 +70,19 @@ export interface RunScheduler<P extends Principal> {
   /**
    * Accepts a message to an existing task.
    *
-   * @throws {A2AError} At once or as a rejection: as `RunManager.accept`.
+   * @throws {A2AError} At once or as a rejection: as `Acceptance.accept`.
    */
   followUp(taskId: string, message: QueuedMessage<P>): MaybePromise<AcceptedTask>
 
-  /** The tasks that a message refers to, where they have to be read before its run begins. */
-  loadReferences(request: SendRequest, owner: OwnerFilter): Promise<readonly TaskSnapshot[]> | undefined
+  /** Reads the tasks that a message refers to, before its run begins. Absent where tasks are in memory. */
+  loadReferences?(request: SendRequest, owner: OwnerFilter): Promise<readonly TaskSnapshot[]> | undefined
   /** The tasks that a message refers to, where none were read before. */
   referencesOf(request: SendRequest, owner: OwnerFilter): readonly TaskSnapshot[]
-  /** The note on the message for the lease of a new task. */
-  noteOf(message: QueuedMessage<P>): JsonValue | undefined
-  /** Resolves when the task that a run has created is stored. */
-  stored(taskId: string): Promise<void> | undefined
+  /** Resolves when the task that a run has created is stored. Absent where tasks are in memory. */
+  stored?(taskId: string): Promise<void> | undefined
 
-  /** A run that is under way now works on this message. */
-  assigned(taskId: string, message: QueuedMessage<P>): void
+  /** A run that is under way now works on this message: its lease notes it. Absent where tasks have no leases. */
+  assigned?(taskId: string, message: QueuedMessage<P>): void
   /** The task's run has ended: the next queued message gets its run, or the task is released. */
   runEnded(taskId: string, active: ActiveRun<P>): void
   /** Resolves when everything is stored and no run will begin. */

@@ -8,6 +8,7 @@ import type { JsonObject, JsonValue } from '../../core/json-types.js'
 import type { StreamEntry } from '../../wire/dialect.js'
 import { onAbort } from '../../runtime/abort.js'
 import { shownError } from '../chosen-ids.js'
+import type { Source } from './source.js'
 import type { Frame } from './sse.js'
 
 /** How a binding encodes the entries and errors of a stream. */
@@ -30,32 +31,6 @@ export function toA2AError(
   if (!A2AError.is(error) || error.code === 'STORE_FAILED') onError(error, { during })
   if (A2AError.is(error)) return shownError(error)
   return new A2AError('INTERNAL', 'Internal error', {}, { cause: error })
-}
-
-/** An iterator that its reader ends with `return()`: early, or after it has written the last element. */
-export interface Source<T> extends AsyncIterableIterator<T, undefined> {
-  return(): Promise<IteratorResult<T, undefined>>
-}
-
-/** A stream of one element. */
-export function sourceOf<T>(element: T): Source<T> {
-  let isEnded = false
-  return {
-    next() {
-      const result: IteratorResult<T, undefined> = isEnded
-        ? { done: true, value: undefined }
-        : { done: false, value: element }
-      isEnded = true
-      return Promise.resolve(result)
-    },
-    return() {
-      isEnded = true
-      return Promise.resolve({ done: true, value: undefined })
-    },
-    [Symbol.asyncIterator]() {
-      return this
-    },
-  }
 }
 
 /** Encodes entries as frames. An error becomes the last frame. */

@@ -21,24 +21,30 @@ interface Made {
   text: string | undefined
 }
 
+/** What encodes an answer for its first reader. */
+interface Encoder {
+  encode(codec: AnyCodec, view: unknown, answer: unknown): JsonValue
+  /** Whether JSON that was encoded is too long to be kept. */
+  isLarge(json: JsonValue): boolean
+}
+
 export class LatestEvent {
+  readonly #encoder: Encoder
   #made: Made | undefined
+
+  constructor(encoder: Encoder) {
+    this.#encoder = encoder
+  }
 
   /**
    * The JSON of `view`, as which clients see the entry `answer`. Other answers are encoded each time, and so are events whose
    * JSON shows more than the event: the task as it is now.
-   *
-   * @param isShort Whether the JSON is short enough to be kept.
    */
-  encode(
-    codec: AnyCodec,
-    view: unknown,
-    answer: unknown,
-    encode: (view: unknown) => JsonValue,
-    isShort: (json: JsonValue) => boolean,
-  ): JsonValue {
-    const entry = toEventEntry(answer)
-    if (entry === undefined) return encode(view)
+  encode(codec: AnyCodec, view: unknown, answer: unknown): JsonValue {
+    if (typeof answer !== 'object' || answer === null || !('event' in answer))
+      return this.#encoder.encode(codec, view, answer)
+    // No other answer of an operation has an event.
+    const entry = answer as EventEntry
     const { event, contextId, last } = entry
     const made = this.#made
     if (made?.event === event && made.codec === codec && made.contextId === contextId && made.last === last)
@@ -50,8 +56,10 @@ export class LatestEvent {
       return source?.task()
     }
     // What clients see of an entry is an entry.
-    const json = encode(source === undefined ? view : { ...(view as EventEntry), source: { task } })
-    if (!reads.task && isShort(json)) this.#made = { codec, event, contextId, last, json, text: undefined }
+    const shown = source === undefined ? view : { ...(view as EventEntry), source: { task } }
+    const json = this.#encoder.encode(codec, shown, answer)
+    if (!reads.task && !this.#encoder.isLarge(json))
+      this.#made = { codec, event, contextId, last, json, text: undefined }
     return json
   }
 
@@ -65,10 +73,4 @@ export class LatestEvent {
     if (json === made.json) return made.text
     return `{"jsonrpc":"2.0","id":${JSON.stringify(json['id'])},"result":${made.text}}`
   }
-}
-
-function toEventEntry(answer: unknown): EventEntry | undefined {
-  if (typeof answer !== 'object' || answer === null || !('event' in answer)) return undefined
-  // No other answer of an operation has an event.
-  return answer as EventEntry
 }

@@ -9,7 +9,7 @@ import type { TaskSubscription } from '../../core/subscription.js'
 import type { TaskSnapshot } from '../../core/task.js'
 import { artifactEvents, outputEvent } from '../../wire/view.js'
 import type { StreamEntry, StreamManners as StreamProfile } from '../../wire/dialect.js'
-import type { Source } from './frame-stream.js'
+import type { Source } from './source.js'
 
 type TaskEntry = Extract<StreamEntry, { readonly type: 'task' }>
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { jsonPieces, lengthUpTo, measure, PIECE_LENGTH } from '../../../src/server/binding/json-pieces.js'
 import { LargeTexts, type LargeText } from '../../../src/server/binding/large-texts.js'
-import type { ReadonlyJson } from '../../../src/core/json-types.js'
+import type { JsonValue, ReadonlyJson } from '../../../src/core/json-types.js'
 
 const LONG = 'x'.repeat(3 * PIECE_LENGTH)
 const PAIRS = '😀'.repeat(PIECE_LENGTH)
@@ -50,6 +50,20 @@ describe('pieces', () => {
     const value = [LONG, new Proxy({}, { ownKeys: () => (visited.push('x'), []) })]
     expect(lengthUpTo(10, value)).toBeGreaterThan(10)
     expect(visited).toEqual([])
+  })
+})
+
+describe('an answer that was encoded', () => {
+  const plain = { encode: (view: unknown): JsonValue => view as JsonValue }
+
+  it.each([
+    ['is large, and so is the response of JSON-RPC with it', LONG, true],
+    ['is not large if it is short', 'short', false],
+  ])('%s', (_, text, isLarge) => {
+    const texts = new LargeTexts(1_000_000, () => true)
+    const json = texts.encode(plain, { text }, undefined)
+    expect(texts.isLarge(json)).toBe(isLarge)
+    expect(texts.isLarge({ jsonrpc: '2.0', id: 1, result: json })).toBe(isLarge)
   })
 })
 

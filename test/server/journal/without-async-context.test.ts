@@ -4,7 +4,11 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 
 test('code belongs to its step up to its first await, and then to the only step under way', async () => {
   const builtin = vi.spyOn(process, 'getBuiltinModule').mockImplementation(() => undefined)
-  onTestFinished(() => builtin.mockRestore())
+  // Other tests in this process must not get the module that has found no `AsyncLocalStorage`.
+  onTestFinished(() => {
+    builtin.mockRestore()
+    vi.resetModules()
+  })
   vi.resetModules()
   const { StepScopes } = await import('../../../src/server/journal/writes/step-scopes.js')
   const scopes = new StepScopes()

@@ -1,17 +1,20 @@
 /**
- * A run's view of its task, during the run and after it.
+ * The task of a run: its creation, and the run's view of it, during the run and after it.
  *
  * @module
  */
-import { onAbort } from '../../../runtime/abort.js'
-import { stepsTo } from '../../../core/advance.js'
-import { terminal } from '../../../core/decide.js'
-import { A2AError, endError } from '../../../core/errors.js'
-import type { JournalEntry } from '../../../core/events.js'
-import { isTerminal, type Lifecycle, type TaskState } from '../../../core/lifecycle.js'
-import type { MessageInput, TaskUpdate } from '../../../core/params.js'
-import type { TaskSnapshot } from '../../../core/task.js'
-import type { WorkedTasks } from '../../journal/turn-port.js'
+import { onAbort } from '../../runtime/abort.js'
+import { stepsTo } from '../../core/advance.js'
+import { terminal } from '../../core/decide.js'
+import { A2AError, endError } from '../../core/errors.js'
+import type { JournalEntry } from '../../core/events.js'
+import { isTerminal, type Lifecycle, type TaskState } from '../../core/lifecycle.js'
+import type { MessageInput, TaskUpdate } from '../../core/params.js'
+import type { TaskKey, TaskSnapshot } from '../../core/task.js'
+import type { Principal } from '../caller.js'
+import type { WorkedTasks } from '../journal/turn-port.js'
+import { toNote } from './message-queue.js'
+import type { RunContext } from './run-context.js'
 
 /** By the signal of a task: removes the listener of the last run that has left the task. */
 const unfollowLast = new WeakMap<AbortSignal, () => void>()
@@ -187,4 +190,99 @@ function closedError({ id, state }: TaskSnapshot): A2AError {
     `Task ${id} cannot be changed by this run any more, because the run has ended`,
     { taskId: id },
   )
+}
+
+/** A task that was just created. */
+interface CreatedTask extends TaskKey {
+  readonly contextId: string
+}
+
+/**
+ * Creates the task when the executor needs it. Over a shared store the task is proposed before the executor is called, so that
+ * nothing runs that is not stored: a reply without a task removes it again.
+ */
+export class NewTask<P extends Principal> {
+  readonly #context: RunContext<P>
+  readonly #onRefused: (taskId: string, error: Error) => void
+  #proposed: CreatedTask | undefined
+  /** The id of the task to come, once the executor has read it. */
+  #reservedId: string | undefined
+  #isWithdrawn = false
+
+  /** @param onRefused - Called when the new task cannot have its first message, and was rejected. */
+  constructor(context: RunContext<P>, onRefused: (taskId: string, error: Error) => void) {
+    this.#context = context
+    this.#onRefused = onRefused
+  }
+
+  get id(): string {
+    const { message, settings } = this.#context
+    return this.#proposed?.id ?? (this.#reservedId ??= message.request.chosenId ?? settings.generateId())
+  }
+
+  /** Whether the task was created, and may yet be withdrawn. */
+  get isProposed(): boolean {
+    return this.#proposed !== undefined && !this.#isWithdrawn
+  }
+
+  /** Whether a reply is removing the task, or has removed it. */
+  get isWithdrawn(): boolean {
+    return this.#isWithdrawn
+  }
+
+  propose(): CreatedTask {
+    const { tasks } = this.#context
+    this.#proposed = this.#create()
+    tasks.propose?.(this.#proposed.id)
+    return this.#proposed
+  }
+
+  /** The task, from now on one like all others. `onTask` is called before listeners and clients know of it. */
+  take(onTask: (task: CreatedTask) => void): void {
+    const proposed = this.#proposed
+    const task = proposed ?? this.#create()
+    onTask(task)
+    if (proposed !== undefined) this.#context.tasks.confirm?.(task.id)
+  }
+
+  /** Removes the task. Resolves to `false` when others have changed it: it stays. */
+  async withdraw(): Promise<boolean> {
+    if (this.#proposed === undefined) return true
+    this.#isWithdrawn = true
+    let isGone = false
+    try {
+      isGone = (await this.#context.tasks.discard?.(this.#proposed.id)) ?? false
+      return isGone
+    } finally {
+      this.#isWithdrawn = isGone
+    }
+  }
+
+  /** The task is not held here any more. */
+  drop(): void {
+    this.#proposed = undefined
+  }
+
+  #create(): CreatedTask {
+    const { settings, message, tasks } = this.#context
+    const hasLeases = tasks.propose !== undefined
+    const { request, owner } = message
+    const { contextId, referenceTaskIds } = request.message
+    const params = {
+      skill: settings.card.skills[0]?.id ?? 'default',
+      id: request.chosenId ?? this.#reservedId,
+      contextId,
+      referenceTaskIds,
+      ...(typeof owner.owner === 'string' && { owner: owner.owner }),
+    }
+    const task = tasks.createTask(params, hasLeases ? toNote(message) : undefined)
+    try {
+      tasks.addMessage(task.id, { ...request.message, taskId: task.id, contextId: task.contextId })
+    } catch (error) {
+      tasks.patchTask(task.id, { state: 'rejected' })
+      this.#onRefused(task.id, error as Error)
+      throw error
+    }
+    return task
+  }
 }
