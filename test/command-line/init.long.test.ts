@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { describeWith, MODULES, onThisNode } from '../frameworks/installed.js'
+import { describeWith, MODULES } from '../frameworks/installed.js'
 import { ROOT } from '../support/repository.js'
 import { closedUrl } from './support/agents.js'
 import { run, temporaryFolder } from './support/program.js'
@@ -84,8 +84,6 @@ describeWith('ai', () => {
     async () => {
       const folder = await llmProject('--javascript')
       expect(npm(folder, 'test')).toMatch(/^(# |ℹ )pass 2$/m)
-      const file = join(folder, 'server.js')
-      writeFileSync(file, onThisNode(readFileSync(file, 'utf8')))
       symlinkSync(join(ROOT, 'node_modules/libsql'), join(folder, 'node_modules/libsql'), 'junction')
       const url = await closedUrl()
       const env = { ...process.env, PORT: new URL(url).port, AGENT_URL: url, AI_GATEWAY_API_KEY: '' }

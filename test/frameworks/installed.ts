@@ -4,7 +4,6 @@
  * @module
  */
 import { existsSync } from 'node:fs'
-import { isBuiltin } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { describe, test } from 'vitest'
 
@@ -23,11 +22,4 @@ export function describeWith(name: string, body: () => void): void {
 /** Loads a package. Types cannot come from it: the type check passes where it is not installed. Say as `T` what you use. */
 export async function loadFramework<T>(specifier: string): Promise<T> {
   return (await import(/* @vite-ignore */ specifier)) as T
-}
-
-/** A program of a page with AI SDK and a file of tasks: both want a Node that has SQLite. On an older one, a package has it. */
-export function onThisNode(code: string): string {
-  const path = /openTasks\((.*'tasks\.db')\)/
-  if (isBuiltin('node:sqlite') || !path.test(code)) return code
-  return `import Database from 'libsql'\n${code.replace(path, 'openTasks(new Database($1))')}`
 }

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { closedUrl } from '../command-line/support/agents.js'
-import { describeWith, MODULES, onThisNode } from '../frameworks/installed.js'
+import { describeWith, MODULES } from '../frameworks/installed.js'
 import { isPrinted } from '../support/markdown.js'
 import { read, ROOT } from '../support/repository.js'
 
@@ -64,7 +64,7 @@ beforeAll(async () => {
   npm(folder, 'install', '--prefer-offline', '--no-audit', '--no-fund', ...packages)
   // The packages of the README as the reader installs them, but from this machine.
   symlinkSync(`${MODULES}ai`, join(folder, 'node_modules/ai'), 'junction')
-  for (const { name, text } of programs) writeFileSync(join(folder, name), onThisNode(moved(text)))
+  for (const { name, text } of programs) writeFileSync(join(folder, name), moved(text))
 }, 240_000)
 
 interface Ended {

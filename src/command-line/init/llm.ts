@@ -3,10 +3,15 @@
  *
  * @module
  */
+import { isBuiltin } from 'node:module'
 import type { Project } from './project.js'
 
-/** The packages that it needs beside this one. */
-export const LLM_DEPENDENCIES = { ai: '^7.0.0', zod: '^4.1.8' }
+/** The packages that it needs beside this one, where this Node runs it. */
+export const LLM_DEPENDENCIES = {
+  ai: '^7.0.0',
+  ...(!isBuiltin('node:sqlite') && { libsql: '^0.5.0' }),
+  zod: '^4.1.8',
+}
 
 /** A file of SQLite without a package needs this Node. AI SDK needs 22. */
 export const LLM_NODE = '>=22.13'

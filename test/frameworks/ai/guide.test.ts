@@ -6,7 +6,7 @@ import { Consumer } from '../../support/consumer.js'
 import { typeFaultsOf } from '../../support/type-faults.js'
 import { isPrinted, programsOf, type Program } from '../../support/markdown.js'
 import { PAGES, read } from '../../support/repository.js'
-import { describeWith, MODULES, onThisNode } from '../installed.js'
+import { describeWith, MODULES } from '../installed.js'
 
 const CASES = `
 import { generateText, streamText, ToolLoopAgent, tool, dynamicTool, jsonSchema, type LanguageModelMiddleware, type ModelMessage } from 'ai'
@@ -66,7 +66,7 @@ describeWith('ai', () => {
     'the program at $at prints what it says',
     { timeout: 90_000 },
     async (program) => {
-      for (const each of PROGRAMS) writeModule(fileOf(each), onThisNode(each.code))
+      for (const each of PROGRAMS) writeModule(fileOf(each), each.code)
       const printed = await consumer.run(fileOf(program), { AI_GATEWAY_API_KEY: '' })
       if (!isPrinted(printed, program.output ?? '')) expect(printed).toBe(program.output)
     },
