@@ -44,26 +44,25 @@ type Insert = readonly [at: number, text: string]
 
 /** Marks for the calls that run at load time to make the constants of `statement`, and for what bundlers take for a call. */
 function marksOf(statement: ts.VariableStatement, file: ts.SourceFile): Insert[] {
-  const calls = new Set<number>()
-  let mayCall = false
+  const found = { calls: new Set<number>(), mayCall: false }
   const visit = (node: ts.Node): void => {
     if (ts.isFunctionLike(node) || ts.isClassLike(node)) return
     if (ts.isCallExpression(node) || ts.isNewExpression(node)) {
-      calls.add(node.getStart(file))
+      found.calls.add(node.getStart(file))
       // What is called goes with the call.
       node.arguments?.forEach(visit)
     } else {
-      mayCall ||= isMaybeCall(node)
+      found.mayCall ||= isMaybeCall(node)
       ts.forEachChild(node, visit)
     }
   }
   return statement.declarationList.declarations.flatMap(({ initializer }): Insert[] => {
     if (initializer === undefined) return []
-    calls.clear()
-    mayCall = false
+    found.calls.clear()
+    found.mayCall = false
     visit(initializer)
-    const marks = [...calls].map((at): Insert => [at, PURE])
-    if (!mayCall) return marks
+    const marks = [...found.calls].map((at): Insert => [at, PURE])
+    if (!found.mayCall) return marks
     return [[initializer.getStart(file), `${PURE}(() => (`], ...marks, [initializer.end, '))()']]
   })
 }
