@@ -44,27 +44,24 @@ type Insert = readonly [at: number, text: string]
 
 /** Marks for the calls that run at load time to make the constants of `statement`, and for what bundlers take for a call. */
 function marksOf(statement: ts.VariableStatement, file: ts.SourceFile): Insert[] {
-  const found = { calls: new Set<number>(), mayCall: false }
-  const visit = (node: ts.Node): void => {
-    if (ts.isFunctionLike(node) || ts.isClassLike(node)) return
-    if (ts.isCallExpression(node) || ts.isNewExpression(node)) {
-      found.calls.add(node.getStart(file))
-      // What is called goes with the call.
-      node.arguments?.forEach(visit)
-    } else {
-      found.mayCall ||= isMaybeCall(node)
-      ts.forEachChild(node, visit)
-    }
-  }
   return statement.declarationList.declarations.flatMap(({ initializer }): Insert[] => {
     if (initializer === undefined) return []
-    found.calls.clear()
-    found.mayCall = false
-    visit(initializer)
-    const marks = [...found.calls].map((at): Insert => [at, PURE])
-    if (!found.mayCall) return marks
+    const nodes = nodesAtLoadTime(initializer)
+    const calls = nodes.filter((node) => ts.isCallExpression(node) || ts.isNewExpression(node))
+    const marks = calls.map((node): Insert => [node.getStart(file), PURE])
+    if (!nodes.some(isMaybeCall)) return marks
     return [[initializer.getStart(file), `${PURE}(() => (`], ...marks, [initializer.end, '))()']]
   })
+}
+
+/** The nodes of the expression that run at load time. What is called goes with the call. */
+function nodesAtLoadTime(node: ts.Node): ts.Node[] {
+  if (ts.isFunctionLike(node) || ts.isClassLike(node)) return []
+  const isCall = ts.isCallExpression(node) || ts.isNewExpression(node)
+  const children: ts.Node[] = []
+  if (isCall) children.push(...(node.arguments ?? []))
+  else ts.forEachChild(node, (child) => void children.push(child))
+  return [node, ...children.flatMap(nodesAtLoadTime)]
 }
 
 const PURE = '/* @__PURE__ */ '
