@@ -84,7 +84,6 @@ describeWith('ai', () => {
     async () => {
       const folder = await llmProject('--javascript')
       expect(npm(folder, 'test')).toMatch(/^(# |ℹ )pass 2$/m)
-      symlinkSync(join(ROOT, 'node_modules/libsql'), join(folder, 'node_modules/libsql'), 'junction')
       const url = await closedUrl()
       const env = { ...process.env, PORT: new URL(url).port, AGENT_URL: url, AI_GATEWAY_API_KEY: '' }
       const start = async () => {

@@ -2,6 +2,7 @@
 import { TaskManager } from 'a2a-tasks'
 import { A2AClient } from 'a2a-tasks/client'
 import { createRequestHandler, type Execute } from 'a2a-tasks/server'
+import { ManualClock } from 'a2a-tasks/testing'
 import { describe, expect, test } from 'vitest'
 import { faultyStore, gate, type Faults } from '../../support/faulty-store.js'
 import { runsAll } from '../../support/samples.js'
@@ -25,6 +26,8 @@ interface Agent {
   /** The ids of the messages that it received. */
   readonly received: string[]
   readonly tasks: TaskManager
+  /** That of its client, which pauses before it looks again. */
+  readonly clock: ManualClock
   readonly finish: () => void
 }
 
@@ -41,11 +44,13 @@ function otherAgent(): Agent {
       return 'Booked'
     },
   })
+  const clock = new ManualClock()
   const client = new A2AClient({
+    clock,
     card: handler.card,
     fetch: (input, init) => handler.fetch(new Request(input, init)),
   })
-  return { client, received, tasks, finish: end.open }
+  return { client, received, tasks, clock, finish: end.open }
 }
 
 interface Stage {
@@ -170,6 +175,7 @@ async function play({ execute, ends, result, before }: Wait, event: string, held
   if (a === undefined || b === undefined) throw new Error('There are two')
   const advance = async (ms: number): Promise<void> => {
     clock.advance(ms)
+    agent.clock.advance(ms)
     await settle()
   }
   const { id } = await begin(a, 'go')
@@ -197,10 +203,12 @@ async function play({ execute, ends, result, before }: Wait, event: string, held
     await settle()
   }
   const state = event === 'cancel' ? 'canceled' : 'completed'
-  const isOver = async (): Promise<boolean> => (await stateAt(b, id)) === state
+  const isOver = async (): Promise<boolean> => {
+    agent.clock.advance(1_000)
+    return (await stateAt(b, id)) === state
+  }
   await pass(clock, isOver)
   if (event === 'cancel') {
-    // The client of the agent has a clock of its own.
     await until(async () => {
       await advance(5_000)
       return agent.tasks.listTasks().every((task) => task.state === 'canceled')
