@@ -5,6 +5,7 @@
  */
 import type { Message } from '../../core/task.js'
 import { textOf } from '../../wire/text.js'
+import { toolCallsIn } from '../../wire/tool-calls.js'
 import type { RemoteTask } from '../../wire/client/dialect.js'
 
 /** Maximum size of what is kept, in UTF-16 code units. The oldest messages go first. */
@@ -45,9 +46,14 @@ export class Said {
     const final = messages.at(-1)
     const isAnswered = final?.role === 'agent' && !this.#messages.has(final.messageId)
     const hasText = isAnswered || message !== undefined || artifacts.some((each) => textOf(each) !== '')
-    const text = hasText ? '' : said.map(textOf).join('')
+    // A message about a call of a tool reports work, and says nothing.
+    const spoken = said.filter((each) => toolCallsIn(each).length === 0)
+    const text = hasText ? '' : spoken.map(textOf).join('')
+    const [only, ...others] = spoken
     const summary =
-      said.length === 1 ? last : { ...last, messageId: `${last.messageId}/text`, parts: [{ text }] }
+      only !== undefined && others.length === 0
+        ? only
+        : { ...last, messageId: `${last.messageId}/text`, parts: [{ text }] }
     return {
       ...task,
       ...(text !== '' && { message: summary }),

@@ -1,6 +1,7 @@
 /** Agents that speak in status messages, and return tasks without them. */
 import { TaskManager } from 'a2a-tasks'
 import { A2AClient, textOf } from 'a2a-tasks/client'
+import { toolCallParts } from 'a2a-tasks/wire'
 import { describe, expect, test } from 'vitest'
 import { chunk, clientOf, scripted, status, stream, task } from './scripted.js'
 
@@ -48,6 +49,22 @@ describe('what an agent says in status messages only', () => {
     })
     expect(questions).toEqual(['Which city?'])
     expect(result).toMatchObject({ type: 'completed', text: 'It rains in Paris.' })
+  })
+
+  test('is not what it shows of its calls of tools', async () => {
+    const call = toolCallParts({ id: '1', name: 'weather', state: 'done' })
+    const message = { messageId: 'call', role: 'ROLE_AGENT', parts: call }
+    const of = { taskId: 't-1', contextId: 'c-1' }
+    const shows = { statusUpdate: { ...of, status: { state: 'TASK_STATE_WORKING', message } } }
+    const agent = await speaking(
+      [[{ task: task('submitted') }, shows, says('Rain.'), status('completed')]],
+      {},
+      ['completed'],
+    )
+    expect(await clientOf(agent).run('How is the weather?')).toMatchObject({
+      type: 'completed',
+      text: 'Rain.',
+    })
   })
 
   test('is asked by a local task that was delegated', async () => {
