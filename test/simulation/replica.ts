@@ -44,14 +44,15 @@ export class Replica implements Owner {
   readonly #shared: Shared
   #onGone: () => void = () => undefined
 
-  constructor(shared: Shared, slot: number, life: number) {
+  /** @param number - Of all lives of all processes. No two of them make the same ids. */
+  constructor(shared: Shared, slot: number, life: number, number: number) {
     const { world, decisions, schedule, program } = { ...shared, ...shared.schedule }
     this.#shared = shared
     this.slot = slot
     this.name = `${'abc'[slot] ?? '?'}${life}`
     this.gone = new Promise((resolve) => (this.#onGone = resolve))
     const clock = world.clockOf(this)
-    const ids = idsOf(this.name)
+    const ids = idsOf(`${'abc'[slot] ?? '?'}${number}`)
     const store = wayTo(shared.store, {
       ...{ world, decisions, owner: this, delayMs: schedule.storeMs },
       onCall: (n, when) => shared.onCall(this, n, when),

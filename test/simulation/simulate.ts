@@ -150,7 +150,7 @@ class Simulation {
   #start(slot: number): void {
     this.#lives += 1
     const life = Math.ceil(this.#lives / this.schedule.replicas)
-    this.replicas[slot] = new Replica(this.#shared, slot, life)
+    this.replicas[slot] = new Replica(this.#shared, slot, life, this.#lives)
     this.world.note(`${this.replicas[slot].name} starts`)
   }
 
