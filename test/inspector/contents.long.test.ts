@@ -180,6 +180,7 @@ it('fits a phone, its menus and dialogs too', { timeout: 60_000 }, async (contex
   const isWithin = async (): Promise<boolean> =>
     page.evaluate('document.documentElement.scrollWidth <= innerWidth')
   const expectInView = async (selector: string): Promise<void> => {
+    await page.locator(selector).waitFor()
     const box = await page.locator(selector).boundingBox()
     expect(box?.x, selector).toBeGreaterThanOrEqual(0)
     expect((box?.x ?? 0) + (box?.width ?? 0), selector).toBeLessThanOrEqual(390)

@@ -91,7 +91,8 @@ describe('a stream', () => {
     let updates = 0
     const running = client.run('hi', { idleTimeoutMs: 30_000, onUpdate: () => (updates += 1) })
     for (const count of [1, 2]) {
-      await expect.poll(() => updates, { interval: 2 }).toBe(count)
+      // What GetTask answers may be an update, too.
+      await expect.poll(() => Math.min(updates, streams), { interval: 2 }).toBeGreaterThanOrEqual(count)
       const { response } = agent.asked.filter(({ method }) => method !== 'GetTask')[count - 1] ?? {}
       // The event has been delivered, and the stream is listened to again.
       for (let turns = 0; turns < 5; turns += 1) await new Promise(setImmediate)
