@@ -29,6 +29,7 @@ export function durableApproval(
 ): (call: CallToApprove) => Promise<ApprovalStatus> {
   return async ({ toolCall, tools }) => {
     const { toolCallId: id, toolName: name, input } = toolCall
+    if (tools !== undefined) requireTools(turn, Object.keys(rules), tools)
     const status = await decide(Object.hasOwn(rules, name) ? rules[name] : ruleOf(tools?.[name]), input)
     const type = typeof status === 'object' ? status.type : status
     let decision: ApprovalStatus = status
@@ -53,6 +54,14 @@ export function durableApproval(
       throw failed(turn, error)
     }
   }
+}
+
+/** A rule for a name that no tool has would leave a tool without the approval that was meant for it. */
+function requireTools(turn: Turn, rules: readonly string[], tools: object): void {
+  const unknown = rules.find((name) => !Object.hasOwn(tools, name))
+  if (unknown === undefined) return
+  const known = Object.keys(tools).join(', ')
+  throw failed(turn, new TypeError(`ai.approval() has a rule for "${unknown}"; the tools are ${known}`))
 }
 
 /** AI SDK's older way: the tool itself says whether it needs an approval. */

@@ -124,12 +124,13 @@ const server = createServer(toNodeListener(handler.fetch))
 server.listen(port, () => console.log(\`Listening on http://localhost:\${port}\`))
 
 // Runs are handed over, and streams get their last events, before the process ends.
-process.once('SIGTERM', async () => {
+const stop = async () => {
   server.close()
   await handler.close()
   await tasks.destroy()
   process.exit(0)
-})
+}
+process.once('SIGTERM', stop).once('SIGINT', stop)
 `
 }
 

@@ -127,11 +127,12 @@ const server = createServer(toNodeListener(handler.fetch))
 server.listen(port, () => console.log(\`Listening on http://localhost:\${port}\`))
 
 // Runs end, and streams get their last events, before the process does.
-process.once('SIGTERM', async () => {
+const stop = async () => {
   server.close()
   await handler.close()
   process.exit(0)
-})
+}
+process.once('SIGTERM', stop).once('SIGINT', stop)
 `
 }
 
@@ -189,6 +190,7 @@ const TSCONFIG = `{
     "types": ["node"],
     "strict": true,
     "noEmit": true,
+    "skipLibCheck": true,
     "allowImportingTsExtensions": true,
     "erasableSyntaxOnly": true
   }

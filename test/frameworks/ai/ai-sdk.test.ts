@@ -133,6 +133,21 @@ describeWith('ai', () => {
     expect(errors).toEqual([expect.stringContaining("toolApproval: ai.approval({ book: 'user-approval' })")])
   })
 
+  test('a rule for a tool that is not there fails the task before another tool runs without it', async () => {
+    const model = await modelOf([answer([], [['book', 'c1', { city: 'Rome' }]])])
+    let booked = 0
+    const book = await toolOf(() => (booked += 1))
+    const { client, errors } = await served(
+      agentOf(model, {
+        tools: () => ({ book }),
+        more: (sdk) => ({ toolApproval: sdk.approval({ books: 'user-approval' }) }),
+      }),
+    )
+    expect(await client.run('Book')).toMatchObject({ type: 'failed' })
+    expect(errors).toEqual([expect.stringContaining('a rule for "books"; the tools are book')])
+    expect(booked).toBe(0)
+  })
+
   test('an error of a tool goes to the model', async () => {
     const calls: Call[] = []
     const model = await modelOf(
