@@ -111,7 +111,7 @@ describe('the README', () => {
     const outputs = blocks.filter((block) => outputOf(block) !== undefined).length
     expect(blocks.length).toBe(programs.length + commands.length + outputs)
     const known =
-      /^(npm install a2a-tasks ai zod$|curl |npx a2a-tasks send |npm install && npm (start|test)$)/
+      /^(npm install a2a-tasks ai@7 zod$|curl |npx a2a-tasks send |npm install && npm (start|test)$)/
     const lines = commands.flatMap(({ text }) => text.trimEnd().split('\n'))
     expect(lines.filter((line) => !known.test(line))).toEqual([])
   })
