@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { observed } from '../runtime/abort.js'
 import { readOptions } from '../runtime/options.js'
 import { isRecord, type Unread } from '../runtime/unread.js'
 import { toolCallAppendix } from './answer.js'
@@ -39,7 +40,7 @@ export interface AiSdk {
   readonly model: <M extends ModelLike>(model: M, options?: ModelOptions) => M
   /**
    * Tools each of whose calls is a step with the name of the tool and the id of the call. A call that has ended is never made
-   * again; `toolCallId` is the same in each attempt: pass it to services as the idempotency key. An error of a tool goes to
+   * again; `toolCallId` is the same in each attempt: with the id of the task before it, it is an idempotency key for services. An error of a tool goes to
    * the model, as without this function. The values of a generator are shown as progress; the framework gets the last one.
    *
    * `execute` must not call methods of the run that record something, such as `requireInput`: leave tools that do out. Tools that
@@ -124,7 +125,8 @@ export function aiSdk(run: AgentRun, options: AiSdkOptions = {}): AiSdk {
       durableApproval(turn, rules, readOptions(options, ['message', 'expiresInMs'], 'approval()')),
     messages: async (options = {}) =>
       await readMessages(run, readOptions(options, ['earlier'], 'messages()')),
-    finish: (result) => finish(turn, result),
+    // Code may return without awaiting it.
+    finish: (result) => observed(finish(turn, result)),
   }
 }
 

@@ -5,7 +5,7 @@
  */
 import { isRecord, type Unread } from '../runtime/unread.js'
 import type { ToolCall } from '../wire/tool-calls.js'
-import { failed, inputField, jsonOf, keepCall, outputField, showCall, type Turn } from './turn.js'
+import { failed, inputField, jsonOf, keepCall, outputField, showCall, textOfAny, type Turn } from './turn.js'
 
 interface CallOptions {
   readonly toolCallId: string
@@ -61,9 +61,10 @@ async function callTool(
       async ({ signal }): Promise<unknown> => {
         const abortSignal = options.abortSignal ? AbortSignal.any([options.abortSignal, signal]) : signal
         try {
-          const output = await lastOf(work(input, { ...options, abortSignal }), (preliminary) =>
-            showCall(turn, { ...call, state: 'progress', ...outputField(preliminary) }),
-          )
+          const output = await lastOf(work(input, { ...options, abortSignal }), (preliminary) => {
+            signal.throwIfAborted()
+            showCall(turn, { ...call, state: 'progress', ...outputField(preliminary) })
+          })
           showCall(turn, { ...call, state: 'done', ...outputField(output) })
           return { output }
         } catch (error) {
@@ -106,7 +107,7 @@ function toError(error: unknown): { readonly name: string; readonly message: str
   const { name, message } = isRecord(error) || error instanceof Error ? (error as Unread) : {}
   return {
     name: typeof name === 'string' ? name.slice(0, 100) : 'Error',
-    message: (typeof message === 'string' ? message : String(error)).slice(0, MAX_ERROR),
+    message: (typeof message === 'string' ? message : textOfAny(error)).slice(0, MAX_ERROR),
   }
 }
 

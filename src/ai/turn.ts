@@ -50,9 +50,18 @@ const MAX_SHOWN = 16_384
 /** The most characters of JSON of all calls of a turn in the metadata of its artifact. */
 const MAX_KEPT = 262_144
 
-/** Shows a call of a tool as the status message. */
+/** The most levels of an input or an output that clients see. */
+const MAX_LEVELS = 50
+
+/** Shows a call of a tool as the status message. If its values exceed a limit of the handler, they are left out. */
 export function showCall({ run, shows }: Turn, call: ToolCall): void {
-  if (shows.tools) run.update({ message: { parts: toolCallParts(call) } })
+  if (!shows.tools) return
+  try {
+    run.update({ message: { parts: toolCallParts(call) } })
+  } catch {
+    const { id, name, state } = call
+    run.update({ message: { parts: toolCallParts({ id, name, state }) } })
+  }
 }
 
 /**
@@ -79,11 +88,18 @@ export function outputField(value: unknown): Pick<ToolCall, 'output'> {
   return output === undefined ? {} : { output }
 }
 
-/** As JSON: what has no JSON becomes a text, and what is too large `undefined`. */
+/** As JSON: what has no JSON becomes a text, and what is too large, or no task can have, `undefined`. */
 function shown(value: unknown): ReadonlyJson | undefined {
   const json = jsonOf(value)
+  if (json === undefined || json.length > MAX_SHOWN || json.includes('"__proto__"')) return undefined
   // It is JSON.
-  return json === undefined || json.length > MAX_SHOWN ? undefined : (JSON.parse(json) as ReadonlyJson)
+  const copy = JSON.parse(json) as ReadonlyJson
+  return isWithin(copy, MAX_LEVELS) ? copy : undefined
+}
+
+function isWithin(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return true
+  return levels > 0 && Object.values(value).every((each) => isWithin(each, levels - 1))
 }
 
 /** `undefined` for `undefined` and functions. */
@@ -91,7 +107,16 @@ export function jsonOf(value: unknown): string | undefined {
   try {
     return JSON.stringify(value)
   } catch {
-    return JSON.stringify(String(value))
+    return JSON.stringify(textOfAny(value))
+  }
+}
+
+/** The text of a value of code that is not ours, which may have none. */
+export function textOfAny(value: unknown): string {
+  try {
+    return String(value)
+  } catch {
+    return 'a value without a text'
   }
 }
 

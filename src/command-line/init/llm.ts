@@ -47,7 +47,7 @@ const weather = tool({
   execute: async ({ city }) => \`Sunny in \${city}\`,
 })
 
-// Pass toolCallId to the service that books: a call that a crash has cut is made again, with the same id.
+// A call that a crash has cut is made again, with the same toolCallId, which is unique in the task.
 const book = tool({
   description: 'Books a flight to a city',
   inputSchema: z.object({ city: z.string() }),

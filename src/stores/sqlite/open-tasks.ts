@@ -45,6 +45,8 @@ export async function openTasks<S extends string = TaskState>(
   database: string | SqliteDatabase,
   options: OpenTasksOptions<S> = {},
 ): Promise<DurableTaskManager<S>> {
+  if (database === '' || (typeof database === 'string' && database.includes('\0')))
+    throw new TypeError('"database" must be the path of a file, or an open database')
   if (typeof database !== 'string') return new DurableTaskManager<S>(await managerOptions(database, options))
   const opened = await open(database)
   try {

@@ -148,6 +148,50 @@ describeWith('ai', () => {
     expect(booked).toBe(0)
   })
 
+  test('an output with more levels than a message can have is none of an error', async () => {
+    const calls: Call[] = []
+    const model = await modelOf([answer([], [['pay', 'c1', {}]]), answer(['Paid'])], calls)
+    const pay = await toolOf(() => JSON.parse('['.repeat(97) + ']'.repeat(97)) as unknown)
+    const { client } = await served(agentOf(model, { tools: () => ({ pay }) }))
+    expect(await client.run('Pay')).toMatchObject({ type: 'completed', text: 'Paid' })
+    expect(JSON.stringify(calls[1]?.prompt.at(-1)?.content)).not.toContain('error')
+  })
+
+  test('a generator of a tool ends when its task is canceled', async () => {
+    const model = await modelOf([answer([], [['watch', 'c1', {}]])])
+    let [pulled, isReturned] = [0, false]
+    const watch = await toolOf(async function* () {
+      try {
+        for (;;) {
+          await new Promise(setImmediate)
+          yield (pulled += 1)
+        }
+      } finally {
+        isReturned = true
+      }
+    })
+    const { client } = await served(agentOf(model, { tools: () => ({ watch }) }))
+    const run = client.run('Watch', {
+      onUpdate: ({ task }) => {
+        if (pulled > 3) void client.cancelTask(task.id)
+      },
+    })
+    expect(await run).toMatchObject({ type: 'canceled' })
+    await expect.poll(() => isReturned).toBe(true)
+  })
+
+  test('code may end without awaiting finish', async () => {
+    const model = await modelOf([answer(['Late'])])
+    const { client } = await served(async (run) => {
+      const { streamText } = await ai()
+      const sdk = aiSdk(run)
+      void sdk.finish(streamText({ model: sdk.model(model), prompt: 'Go', onError: () => undefined }))
+      await run.step('quick', () => 1)
+      return 'Done'
+    })
+    expect(await client.run('Go')).toMatchObject({ type: 'completed' })
+  })
+
   test('an error of a tool goes to the model', async () => {
     const calls: Call[] = []
     const model = await modelOf(

@@ -130,6 +130,10 @@ describe('openTasks() with a path', () => {
     await tasks.destroy()
   })
 
+  test.each(['', 'a\0b.db'])('refuses the path %j', async (path) => {
+    await expect(openTasks(path)).rejects.toThrow('"database" must be the path of a file')
+  })
+
   test('refuses a file that is no database', async () => {
     writeFileSync(`${file.path}-other`, 'text'.repeat(1_000))
     await expect(openTasks(`${file.path}-other`)).rejects.toThrow('file is not a database')
