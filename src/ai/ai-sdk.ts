@@ -40,8 +40,9 @@ export interface AiSdk {
   readonly model: <M extends ModelLike>(model: M, options?: ModelOptions) => M
   /**
    * Tools each of whose calls is a step with the name of the tool and the id of the call. A call that has ended is never made
-   * again; `toolCallId` is the same in each attempt: with the id of the task before it, it is an idempotency key for services. An error of a tool goes to
-   * the model, as without this function. The values of a generator are shown as progress; the framework gets the last one.
+   * again; `toolCallId` is the same in each attempt: with the id of the task before it, it is an idempotency key for services.
+   * An error of a tool goes to the model, as without this function. The values of a generator are shown as progress; the
+   * framework gets the last one.
    *
    * `execute` must not call methods of the run that record something, such as `requireInput`: leave tools that do out. Tools that
    * the provider executes stay as they are.

@@ -59,8 +59,10 @@ export function showCall({ run, shows }: Turn, call: ToolCall): void {
   try {
     run.update({ message: { parts: toolCallParts(call) } })
   } catch {
-    const { id, name, state } = call
-    run.update({ message: { parts: toolCallParts({ id, name, state }) } })
+    const { id, name, state, error } = call
+    run.update({
+      message: { parts: toolCallParts({ id, name, state, ...(error !== undefined && { error }) }) },
+    })
   }
 }
 
