@@ -135,8 +135,8 @@ export function differenceOf(
   return undefined
 }
 
-/** The path is made while unwinding, so that equal values pay nothing for it. */
-function differenceAt(first: unknown, second: unknown): string | undefined {
+/** The path of the first difference. It is made while unwinding, so that equal values pay nothing for it. */
+export function differenceAt(first: unknown, second: unknown): string | undefined {
   if (first === second) return undefined
   if (Array.isArray(first) && Array.isArray(second)) {
     for (let index = 0; index < Math.max(first.length, second.length); index += 1) {

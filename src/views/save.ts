@@ -5,7 +5,7 @@
  */
 import { A2AError } from '../core/errors.js'
 import type { TaskEvent } from '../core/events.js'
-import { undoneArtifacts } from '../core/history/undone-artifacts.js'
+import { writtenIn } from '../core/history/undone-artifacts.js'
 import { freezeDeep } from '../core/json.js'
 import type { LocalTasks, MaybePromise, SharedTasks } from '../core/managers.js'
 import { claimOf } from '../core/saved/redrive-claim.js'
@@ -68,7 +68,7 @@ async function withHistory<S extends string>(
     const { turn = 0 } = task
     const open = recorded.filter(({ generation, entry }) => generation >= turn && entry.kind !== 'signal')
     const isDead = task.failure !== undefined
-    const written = isDead ? [] : undoneArtifacts({ ...log, events: log.events.filter(isOld) }, open)
+    const written = isDead ? [] : writtenIn({ ...log, events: log.events.filter(isOld) }, open).stale
     const rewritten = [...written].map(([artifactId, before = null]) => ({ artifactId, before }))
     const claim = isDead ? await claimOf(tasks.documents, keyOf(task)) : undefined
     return {

@@ -91,7 +91,7 @@ function actOf(random: Random, place: Place): Act {
   const kind = random.pick(place.kinds)
   switch (kind) {
     case 'artifact':
-      return place.isBranch ? stepOf(random, place) : writeOf(random, place)
+      return place.isBranch && place.kinds === KINDS ? stepOf(random, place) : writeOf(random, place)
     case 'step':
       return stepOf(random, place)
     case 'all':

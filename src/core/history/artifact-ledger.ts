@@ -34,6 +34,8 @@ interface Tracked {
   joined: number
   /** Whether the task still shows what was undone. */
   isStale: boolean
+  /** Whether the base contains writes of the log that cannot be told apart. */
+  isFolded?: true
 }
 
 /** What one step has written to one artifact. */
@@ -174,6 +176,20 @@ export class ArtifactLedger {
     return new Map(stale.map(([artifactId, tracked]) => [artifactId, contentOf(tracked)]))
   }
 
+  /**
+   * Of a log, by id: what code outside of steps has written to artifacts and is not undone, oldest first. `undefined` for an
+   * artifact whose writes cannot be told apart.
+   */
+  outsideSteps(): Map<string, readonly DeepReadonly<Artifact>[] | undefined> {
+    const standing = ({ by, isUndone }: Written): boolean => by === undefined && !isUndone
+    return new Map(
+      [...this.#tracked].map(([artifactId, { written, isFolded }]) => [
+        artifactId,
+        isFolded ? undefined : written.filter(standing).flatMap(({ holder }) => holder.artifacts),
+      ]),
+    )
+  }
+
   /** The writes to make for a chunk: of a stale artifact, what is left of it comes first. */
   plan(chunk: PlannedWrite): readonly PlannedWrite[] {
     const tracked = this.#tracked.get(chunk.artifact.artifactId ?? '')
@@ -196,7 +212,7 @@ export class ArtifactLedger {
   #setBack(artifactId: string, artifact: DeepReadonly<Artifact>): void {
     const tracked = this.#tracked.get(artifactId)
     const left = tracked && this.#leftOf(tracked, artifact)
-    this.#tracked.set(artifactId, left ?? trackedFrom(artifact))
+    this.#tracked.set(artifactId, left ?? { ...trackedFrom(artifact), isFolded: true })
   }
 
   /**

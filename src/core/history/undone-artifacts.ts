@@ -1,30 +1,47 @@
 /**
- * Artifacts that show what an unfinished turn writes again.
+ * What the earlier attempts of an unfinished turn have written.
  *
  * @module
  */
 import type { JournalRecorded, TaskEvent } from '../events.js'
+import type { JsonObject } from '../json-types.js'
 import { applyArtifact, findArtifact, ownArtifact } from '../evolve.js'
 import type { HeldLog } from '../saved/restored-journal.js'
 import { ArtifactLedger, type Content } from './artifact-ledger.js'
 import { replayable } from './attempts.js'
+import type { Artifact, DeepReadonly } from '../task.js'
 import { isSpentInStep } from './named-entry.js'
 
 /** A write to an artifact. */
 type Write = { readonly step?: string | undefined; readonly generation: number }
 
+/** What a turn has sent outside of steps, as far as the next attempt does not send it again. Oldest first. */
+export interface Sent {
+  /** By the id of the artifact. `undefined` for one whose writes cannot be told apart. */
+  readonly artifacts: ReadonlyMap<string, readonly DeepReadonly<Artifact>[] | undefined>
+  /** Changes of the metadata. Those that steps have made are among them. */
+  readonly metadata: readonly DeepReadonly<JsonObject>[]
+}
+
+/** What the earlier attempts of a turn have written. */
+export interface Written {
+  /** By id, the artifacts that show what the next attempt writes again: what they hold without it. */
+  readonly stale: Map<string, Content>
+  readonly sent: Sent
+}
+
 /**
- * By id, the artifacts that show what the next attempt of the turn writes again: what they hold without it.
+ * What the earlier attempts of the turn have written.
  *
  * @param log - From the creation of the task on, or from its restoration.
  * @param recorded - The journal of the turn.
  * @param begin - The generation after which the turn began. Default is that of its first message.
  */
-export function undoneArtifacts<S extends string>(
+export function writtenIn<S extends string>(
   { events, restored }: HeldLog<S>,
   recorded: readonly JournalRecorded[],
   begin = beginningOf(recorded, events),
-): Map<string, Content> {
+): Written {
   const before = { artifacts: (restored?.artifacts ?? []).map(ownArtifact) }
   const over = new Set<string>()
   const ledger = new ArtifactLedger(undefined, over)
@@ -45,8 +62,13 @@ export function undoneArtifacts<S extends string>(
       for (const name of stepsOf(sofar)) over.add(name)
     }
   }
-  ledger.undoAll(isUndoneAfter(recorded, begin))
-  return ledger.stale()
+  const isUndone = isUndoneAfter(recorded, begin)
+  ledger.undoAll(isUndone)
+  const metadata = events.flatMap((event) => {
+    if (event.type !== 'status' || event.metadata === undefined) return []
+    return event.generation > begin && !isUndone({ generation: event.generation }) ? [event.metadata] : []
+  })
+  return { stale: ledger.stale(), sent: { artifacts: ledger.outsideSteps(), metadata } }
 }
 
 /**
@@ -67,6 +89,19 @@ export function isUndoneAfter(
   // A turn is recorded with its first entry: what it has written before that is older.
   const end = last === undefined || last.entry.kind === 'turn' ? begin : last.generation
   return ({ step, generation }) => (step === undefined ? generation > end : !steps.has(step))
+}
+
+/** Whether the events tell where the turn began. */
+export function hasBeginning<S extends string>(
+  [turn]: readonly JournalRecorded[],
+  events: readonly TaskEvent<S>[],
+): boolean {
+  if (turn?.entry.kind !== 'turn') return false
+  const { continued, messageId } = turn.entry
+  return (
+    continued !== undefined ||
+    events.some((event) => event.type === 'message' && event.message.messageId === messageId)
+  )
 }
 
 /** A turn begins with the user's message, or after the turn before it, or where the one before has continued with it. */

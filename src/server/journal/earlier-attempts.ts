@@ -3,12 +3,12 @@
  *
  * @module
  */
-import type { JournalRecorded } from '../../core/events.js'
+import type { JournalRecorded, TaskEvent } from '../../core/events.js'
 import type { JsonValue } from '../../core/json-types.js'
 import type { LocalTasks, TaskReader } from '../../core/managers.js'
 import type { TaskState } from '../../core/lifecycle.js'
 import { isNamed } from '../../core/history/named-entry.js'
-import { isUndoneAfter, undoneArtifacts } from '../../core/history/undone-artifacts.js'
+import { hasBeginning, isUndoneAfter, writtenIn } from '../../core/history/undone-artifacts.js'
 import { entriesOf, logAfter, type HeldLog } from '../../core/saved/restored-journal.js'
 import type { Artifact, DeepReadonly, Message, TaskSnapshot } from '../../core/task.js'
 import { isShared, type ServedTasks } from '../tasks.js'
@@ -24,7 +24,7 @@ import { nextAttempt, replayable } from '../../core/history/attempts.js'
 export async function readOpenTurn(tasks: ServedTasks, task: TaskSnapshot): Promise<OpenTurn | undefined> {
   const { turn } = task
   if (turn === undefined) return undefined
-  const log = await logOf(tasks, task, turn - 1)
+  const log = await recentLog(tasks, task, turn)
   const inLog = entriesOf(log)
   // The log in memory may have dropped what the journal keeps.
   const kept = isShared(tasks) ? inLog : (tasks.journal?.(task.id) ?? inLog)
@@ -45,7 +45,7 @@ export async function readOpenTurn(tasks: ServedTasks, task: TaskSnapshot): Prom
     read,
     attempt: nextAttempt(recorded),
     journal,
-    artifacts: await artifactsAt(tasks, task, log, recorded),
+    ...(await earlierWrites(tasks, task, log, recorded)),
   }
 }
 
@@ -87,7 +87,7 @@ export async function readUnmarkedTurn(
   }
   const isOver = read.has(messageId)
   const { generation = Infinity } = events[begun] ?? {}
-  const artifacts = isOver ? new Map() : undoneArtifacts(log, [], generation)
+  const artifacts = isOver ? new Map() : writtenIn(log, [], generation).stale
   return { isOver, read, seen, attempt: 1, journal: [], artifacts }
 }
 
@@ -130,27 +130,31 @@ export function hasOpenWait(journal: readonly JournalRecorded[]): boolean {
   return open.size > 0
 }
 
-/**
- * The next attempt writes again what the last one wrote after the end of the journal.
- *
- * @returns The artifacts with such writes, by id: what each held before them.
- */
-async function artifactsAt(
+/** What the turn's earlier attempts have written, as far as the next one has to know of it. */
+async function earlierWrites(
   tasks: ServedTasks,
   task: TaskSnapshot,
-  { events }: HeldLog<TaskState>,
+  log: HeldLog<TaskState>,
   recorded: readonly JournalRecorded[],
-): Promise<Map<string, DeepReadonly<Artifact> | undefined>> {
+): Promise<Pick<EarlierAttempts, 'artifacts' | 'sent'>> {
+  const begin = task.turn ?? 0
+  const events = log.events.filter(({ generation }) => generation >= begin)
   // The log of a restored task begins later.
-  if (events[0]?.generation !== task.turn && 'unfinished' in tasks) return rewrittenIn(tasks, task.id)
+  if (events[0]?.generation !== task.turn && 'unfinished' in tasks)
+    return { artifacts: rewrittenIn(tasks, task.id) }
   const isUndone = isUndoneAfter(recorded, 0)
-  const hasUndone = events.some((event) => event.type === 'artifact' && isUndone(event))
+  const isBeyond = (event: TaskEvent): boolean =>
+    event.type === 'artifact' && (event.restored !== undefined || isUndone(event))
   const hasAttempts = recorded.some(({ entry }) => entry.kind === 'attempt')
-  if (!hasUndone && !hasAttempts && !mayBeginBefore(recorded)) return new Map()
+  const isSimple = !events.some(isBeyond) && !hasAttempts && !mayBeginBefore(recorded)
+  if (isSimple && log.restored === undefined && hasBeginning(recorded, log.events))
+    return { artifacts: new Map(), sent: writtenIn(log, recorded).sent }
   const whole = await wholeLog(tasks, task)
   // The log in memory has dropped what the turn wrote before its first entry.
-  if (whole.events[0]?.generation !== 1 && 'unfinished' in tasks) return rewrittenIn(tasks, task.id)
-  return undoneArtifacts(whole, recorded)
+  if (whole.events[0]?.generation !== 1 && 'unfinished' in tasks)
+    return { artifacts: isSimple ? new Map() : rewrittenIn(tasks, task.id) }
+  const { stale, sent } = writtenIn(whole, recorded)
+  return { artifacts: isSimple ? new Map() : stale, ...(whole.restored === undefined && { sent }) }
 }
 
 /** Whether the next attempt writes again what the turn wrote before its first entry: it has no other one, or had a step then. */
@@ -166,6 +170,15 @@ function rewrittenIn(
 ): Map<string, DeepReadonly<Artifact> | undefined> {
   const written = unfinished?.rewritten(taskId) ?? new Map<string, DeepReadonly<Artifact> | null>()
   return new Map([...written].map(([artifactId, before]) => [artifactId, before ?? undefined]))
+}
+
+/** So many events before the journal of a turn almost always contain the message that began it. */
+const BEFORE_JOURNAL = 16
+
+/** The log of the turn, and some of what was before its journal if that is held. */
+async function recentLog(tasks: ServedTasks, task: TaskSnapshot, turn: number): Promise<HeldLog<TaskState>> {
+  const recent = await logOf(tasks, task, Math.max(0, turn - 1 - BEFORE_JOURNAL))
+  return recent.events.length > 0 ? recent : await logOf(tasks, task, turn - 1)
 }
 
 /** The log from the creation of the task on, or from its restoration. */

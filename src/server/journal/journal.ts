@@ -8,6 +8,7 @@ import type { JournalEntry, JournalRecorded } from '../../core/events.js'
 import { isNamed, isSpentInStep, type NamedEntry } from '../../core/history/named-entry.js'
 import { JournalSize } from './journal-size.js'
 import type { TurnPort } from './turn-port.js'
+import type { Whereabouts } from './writes/sent-writes.js'
 
 /** So long parallel code may take until it calls the next entry of the journal, in ms. */
 const STALL_MS = 600_000
@@ -21,6 +22,14 @@ interface Held {
 }
 
 export type Kind = NamedEntry['kind']
+
+/** What ends with an entry, by its kind: the kind of the entry with which that has begun. */
+const BEGINS: ReadonlyMap<Kind, Kind> = new Map([
+  ['wake', 'sleep'],
+  ['received', 'wait'],
+  ['delegated', 'delegate'],
+  ['answer', 'question'],
+])
 type EntryOf<K extends Kind> = Extract<NamedEntry, { readonly kind: K }>
 type TurnEntry = Extract<JournalEntry, { readonly kind: 'turn' }>
 
@@ -49,15 +58,20 @@ export class Journal {
   #left = 0
   /** How many entries were passed to code that has not continued with them yet. */
   #arriving = 0
+  /** How many of them are of parallel code. */
+  #arrivingAmong = 0
   readonly #counts = new Map<string, number>()
   /** What the code waits for, by key. */
   readonly #held = new Map<string, Held>()
   /** The position of the first entry of parallel code. From there on, the code may have branches, each with its own speed. */
   readonly #firstParallel: number
+  /** The position of the last entry of parallel code. After it, the branches are one again. */
+  readonly #lastParallel: number
   #stopStall = (): void => {}
   /** The run is over. */
   #dropped: { readonly reason: Error | undefined } | undefined
   #inFlight = 0
+  #begun = 0
   /** How many steps, questions and waits were asked for in this tick, and are not under way yet. */
   #asked = 0
   readonly #onFlight: () => void
@@ -86,8 +100,10 @@ export class Journal {
     }
     this.#left = this.#recorded.length
     this.#size = new JournalSize(port.settings.limits, journal.map(({ entry }) => entry).filter(isCounted))
-    const firstParallel = this.#recorded.findIndex((each) => each?.entry.isParallel === true)
+    const isParallel = (each: Recorded | undefined): boolean => each?.entry.isParallel === true
+    const firstParallel = this.#recorded.findIndex(isParallel)
     this.#firstParallel = firstParallel === -1 ? Infinity : firstParallel
+    this.#lastParallel = Math.max(this.#recorded.findLastIndex(isParallel), this.#lastBeside())
   }
 
   /** Whether the journal holds entries that the code has not asked for yet. */
@@ -101,6 +117,14 @@ export class Journal {
    */
   get isRepeating(): boolean {
     return this.#left + this.#arriving > 0
+  }
+
+  /** Where the code is in the journal. */
+  get whereabouts(): Whereabouts {
+    if (!this.isRepeating) return 'past'
+    const hasBranches = this.#first > this.#firstParallel
+    const isAmong = this.#first <= this.#lastParallel || this.#arrivingAmong > 0
+    return hasBranches && isAmong ? 'among' : 'before'
   }
 
   /** Whether entries are stored. */
@@ -165,14 +189,30 @@ export class Journal {
   take<K extends Kind>(kind: K, name: string): EntryOf<K> | undefined {
     const isNext = this.#positions.get(keyOf(kind, name)) === this.#first
     if (!isNext) return undefined
-    this.#arrive()
+    this.#arrive(this.#first)
     return this.pass(kind, name)
   }
 
   /** The code continues with an entry in a microtask after this one. */
-  #arrive(): void {
+  #arrive(position: number): void {
+    const among = position >= this.#firstParallel && position <= this.#lastParallel ? 1 : 0
     this.#arriving += 1
-    void Promise.resolve().then(() => (this.#arriving -= 1))
+    this.#arrivingAmong += among
+    void Promise.resolve().then(() => {
+      this.#arriving -= 1
+      this.#arrivingAmong -= among
+    })
+  }
+
+  /** The position of the last end of a wait, question or delegation beside which other code went on. */
+  #lastBeside(): number {
+    const isBeside = ({ entry }: Recorded, at: number): boolean => {
+      const begin = BEGINS.get(entry.kind)
+      const begun = begin && this.#positions.get(keyOf(begin, entry.name))
+      const own = entry.kind === 'delegated' && this.#positions.has(keyOf('handle', entry.name)) ? 2 : 1
+      return begun !== undefined && at - begun > own
+    }
+    return this.#recorded.findLastIndex((each, at) => each !== undefined && isBeside(each, at))
   }
 
   /**
@@ -188,14 +228,15 @@ export class Journal {
     const first = this.#recorded[this.#first]
     if (first === undefined) return this.#live()
     const key = keyOf(kind, name)
-    const isFirst = this.#positions.get(key) === this.#first
+    const position = this.#positions.get(key) ?? -1
+    const isFirst = position === this.#first
     const mayWait = this.#first >= this.#firstParallel || this.#held.size > 0 || this.#inFlight > 0
     if (this.#mismatch !== undefined || (!isFirst && !mayWait))
       return Promise.reject(this.#mismatchAt(first, key))
     return new Promise((resolve, fail) => {
       // The key contains the kind.
       const deliver = (entry: NamedEntry | undefined): void => {
-        if (entry !== undefined) this.#arrive()
+        if (entry !== undefined) this.#arrive(position)
         resolve(entry as EntryOf<K> | undefined)
       }
       this.#held.set(key, { deliver, fail })
@@ -223,9 +264,15 @@ export class Journal {
     if (this.isRecording) this.#size.beginStep()
   }
 
+  /** How many steps, questions and waits have begun so far. */
+  get begun(): number {
+    return this.#begun
+  }
+
   /** Counts a step, question or wait as under way, until the returned function is called. */
   enter(): () => void {
     this.#inFlight += 1
+    this.#begun += 1
     this.#onFlight()
     return () => {
       this.#inFlight -= 1

@@ -4,6 +4,7 @@
  * @module
  */
 import type { JournalRecorded } from '../../core/events.js'
+import type { Sent } from '../../core/history/undone-artifacts.js'
 import type { JsonValue } from '../../core/json-types.js'
 import type { Artifact, DeepReadonly, Message } from '../../core/task.js'
 
@@ -18,6 +19,8 @@ export interface EarlierAttempts {
    * `undefined` for those that it created.
    */
   readonly artifacts: ReadonlyMap<string, DeepReadonly<Artifact> | undefined>
+  /** What the code outside of steps has sent before the end of its journal. Absent where the log does not tell. */
+  readonly sent?: Sent | undefined
 }
 
 /** A turn whose code is not in memory. */

@@ -47,6 +47,8 @@ interface StepAttempt extends StepContext {
   readonly label: string
   /** How many other steps, questions and waits were under way when the step began. */
   readonly others: number
+  /** How many of all of them had begun by then. */
+  readonly begun: number
   /** When its first attempt in this process began, as `elapsed` gives it. */
   readonly startedAt: number
 }
@@ -112,8 +114,7 @@ export class Steps {
       const stored = await transact(task().id, unfinished, (client) => {
         const toEntry = (output: T): JournalEntry => {
           const result = readOutput(output, step.key, limits)
-          // Others may have begun since.
-          const parallel = Math.max(step.others, journal.inFlight - 1)
+          const parallel = besideOf(step, journal)
           return journal.complete(
             {
               ...unfinished,
@@ -183,7 +184,8 @@ export class Steps {
     const others = journal.inFlight
     const leave = journal.enter()
     try {
-      const step = { label, key, others, signal: signal(), startedAt: elapsed(settings.clock) }
+      const { begun } = journal
+      const step = { label, key, others, begun, signal: signal(), startedAt: elapsed(settings.clock) }
       const all = (): Promise<unknown> =>
         this.#attempts(step, retry, (count) => perform({ ...step, attempt: count }, timeoutMs))
       // The copy that the journal keeps, as in a replay.
@@ -226,15 +228,12 @@ export class Steps {
     }
   }
 
-  async #record(
-    { label, attempt, startedAt, others }: StepAttempt,
-    result: StepResult | { readonly error: StepError },
-  ): Promise<void> {
+  async #record(step: StepAttempt, result: StepResult | { readonly error: StepError }): Promise<void> {
     const { settings, stored } = this.#port
     const { journal, writes } = this.#parts
+    const { label, attempt, startedAt } = step
     writes.settle(label)
-    // Others may have begun since.
-    const parallel = Math.max(others, journal.inFlight - 1)
+    const parallel = besideOf(step, journal)
     const entry = {
       kind: 'step',
       name: label,
@@ -245,6 +244,11 @@ export class Steps {
     journal.record(entry, parallel)
     await stored()
   }
+}
+
+/** How many steps, questions and waits were under way when the step began, or have begun since. */
+function besideOf({ others, begun }: StepAttempt, journal: Journal): number {
+  return others + journal.begun - begun
 }
 
 async function followed<T>(follower: StepFollower, work: () => Promise<T>): Promise<T> {

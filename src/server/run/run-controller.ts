@@ -190,7 +190,7 @@ export class RunController<P extends Principal> implements Run<P> {
   readonly update = (report: string | Progress, other?: unknown): void => {
     const progress = toProgress(report, other)
     // A replay makes it too, so that later ones are the same.
-    const id = this.turn.newId('message')
+    const id = this.turn.newMessageId()
     if (this.turn.isReplaying || this.turn.isUndone) return
     const task = this.#requireWorking()
     const message = this.#toMessage(progress, id)
@@ -200,7 +200,7 @@ export class RunController<P extends Principal> implements Run<P> {
   }
 
   readonly setMetadata = (changes: object): void => {
-    if (this.turn.isReplaying || this.turn.isUndone) return
+    if (this.turn.isChanged(changes) || this.turn.isUndone) return
     const { id } = this.#requireWorking()
     this.#change(() => this.#tasks.patchTask(id, { metadata: changes }))
   }
@@ -208,7 +208,7 @@ export class RunController<P extends Principal> implements Run<P> {
   readonly artifact = (artifact: string | ArtifactInput, options?: ArtifactOptions): string => {
     const given = toArtifact(artifact)
     const checked = options && readParams(options, ['append', 'lastChunk'], 'run.artifact')
-    const artifactId = given.artifactId ?? this.turn.newId('artifact')
+    const artifactId = given.artifactId ?? this.turn.newArtifactId(given)
     if (!this.turn.isReplaying && !this.turn.isUndone) this.#requireWorking()
     this.turn.write({ ...given, artifactId }, checked)
     return artifactId
@@ -429,7 +429,7 @@ export class RunController<P extends Principal> implements Run<P> {
     const update: TaskUpdate = {
       state: 'completed',
       ...(artifact !== undefined && {
-        artifacts: [{ artifactId: this.turn.newId('artifact'), ...artifact }],
+        artifacts: [{ artifactId: this.turn.newArtifactId(), ...artifact }],
       }),
       ...((message !== undefined || this.#task?.hasStatusMessage) && { message: message ?? null }),
     }
@@ -586,7 +586,7 @@ export class RunController<P extends Principal> implements Run<P> {
   #toMessage(say: Say, id?: string): MessageInput & { readonly taskId: string } {
     const { id: taskId } = this.#requireTask()
     const message = toMessage(say)
-    const messageId = message.messageId ?? id ?? this.turn.newId('message')
+    const messageId = message.messageId ?? id ?? this.turn.newMessageId()
     return { ...message, messageId, taskId, contextId: this.#contextId }
   }
 

@@ -5,7 +5,7 @@
  */
 import type { JournalEntry } from '../../core/events.js'
 import { isInterrupted } from '../../core/lifecycle.js'
-import type { AppendArtifactOptions } from '../../core/params.js'
+import type { AppendArtifactOptions, ArtifactInput } from '../../core/params.js'
 import type { TaskSnapshot } from '../../core/task.js'
 import type { Follower } from '../../remote/follower.js'
 import type { Principal } from '../caller.js'
@@ -18,6 +18,7 @@ import { Steps } from '../journal/steps.js'
 import { Values } from '../journal/values.js'
 import { Waits } from '../journal/waits.js'
 import { Halves, type Chunk } from '../journal/writes/halves.js'
+import { SentWrites } from '../journal/writes/sent-writes.js'
 import { append, StepWrites } from '../journal/writes/step-writes.js'
 import { TurnIds, type MadeKind } from '../journal/writes/turn-ids.js'
 import { toContinued } from './agent-message.js'
@@ -36,6 +37,8 @@ interface Parts<P extends Principal> {
   readonly delegations: Delegations
   readonly steps: Steps
   readonly writes: StepWrites
+  /** Absent where nothing was sent, or nobody knows what. */
+  readonly sent: SentWrites | undefined
   readonly values: Values
 }
 
@@ -161,9 +164,14 @@ export class Turn<P extends Principal> {
     return this.#parts?.questions.removeUnread() ?? []
   }
 
-  /** The id of an artifact or a message, the same in each attempt of the turn. */
-  newId(kind: MadeKind): string {
-    return this.#ids.next(kind, this.#parts?.writes.scopes.current)
+  /** The id of a message, the same in each attempt of the turn. */
+  newMessageId(): string {
+    return this.#ids.next('message', this.#parts?.writes.scopes.current)
+  }
+
+  /** The id of an artifact that has none of its own, the same in each attempt of the turn. */
+  newArtifactId(artifact?: ArtifactInput): string {
+    return this.#ids.next('artifact', this.#parts?.writes.scopes.current, artifact)
   }
 
   /** Whether the calling code is that of an attempt of a step which has failed. */
@@ -176,7 +184,23 @@ export class Turn<P extends Principal> {
     const scope = this.#parts?.writes.scopes.current
     const halves = scope?.halves ?? (this.#halves ??= new Halves())
     const chunk = halves.take(given, options)
-    if (!this.isReplaying) this.#write(chunk, options)
+    const isSent = scope === undefined ? this.#isSent(chunk) : this.isReplaying
+    if (!isSent) this.#write(chunk, options)
+  }
+
+  /** Whether an earlier attempt has sent what code outside of steps writes. */
+  #isSent(chunk: Chunk): boolean {
+    const { sent, journal } = this.#parts ?? {}
+    if (sent === undefined || journal === undefined) return this.isReplaying
+    return sent.take(chunk.artifactId, chunk, journal.whereabouts)
+  }
+
+  /** Whether an earlier attempt has made the change of the metadata. */
+  isChanged(metadata: object): boolean {
+    const { sent, journal, writes } = this.#parts ?? {}
+    if (sent === undefined || journal === undefined || writes?.scopes.current !== undefined)
+      return this.isReplaying
+    return sent.takeMetadata(metadata, journal.whereabouts)
   }
 
   /** The code writes no more chunks: halves of characters wait no longer. */
@@ -282,8 +306,9 @@ export class Turn<P extends Principal> {
     const waits = new Waits(port, journal)
     const writes = new StepWrites(port)
     const questions = new Questions(port, { journal, ids, onWaiting: () => this.#onWaiting() })
+    const { sent } = port.earlier ?? {}
     return {
-      ...{ journal, waits, writes, questions },
+      ...{ journal, waits, writes, questions, sent: sent && new SentWrites(sent) },
       typed: new TypedQuestions(port, {
         journal,
         questions,

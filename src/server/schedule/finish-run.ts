@@ -144,7 +144,7 @@ async function streamOutputs<P extends Principal>(
   run: RunController<P>,
   stream: AsyncIterable<unknown> | ReadableLike<unknown>,
 ): Promise<void> {
-  const artifactId = run.turn.newId('artifact')
+  const artifactId = run.turn.newArtifactId()
   for await (const output of outputsOf(stream)) {
     requireAwaited(run, output)
     const content = toContent(output) ?? refuseOutput('yield', output)

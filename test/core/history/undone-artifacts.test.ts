@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { JournalEntry, TaskEvent } from '../../../src/core/events.js'
-import { undoneArtifacts } from '../../../src/core/history/undone-artifacts.js'
+import { writtenIn } from '../../../src/core/history/undone-artifacts.js'
 import { cpuMs } from '../../support/cpu-time.js'
 
 const ID = 'a'
@@ -26,10 +26,10 @@ function logOf(changes: readonly Change[]): readonly TaskEvent[] {
 
 function leftOf(changes: readonly Change[]): unknown {
   const events = logOf(changes)
-  return undoneArtifacts(
+  return writtenIn(
     { events, restored: undefined },
     events.filter((event) => event.type === 'journal'),
-  ).get(ID)
+  ).stale.get(ID)
 }
 
 const begun: readonly Change[] = [

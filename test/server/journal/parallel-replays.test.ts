@@ -165,3 +165,64 @@ describe.each<[string, (run: Run) => Promise<unknown>]>([
     await continued(execute(false), execute(true), 'input-required')
   })
 })
+
+describe('what branches write outside of steps', () => {
+  /** Two branches with a step each. `pauses` says when a branch goes on before its step and after it. */
+  const branchesWith =
+    (
+      pauses: Readonly<Record<string, () => Promise<unknown>>>,
+      write: (run: Run, name: string) => void,
+    ): Execute =>
+    async (run) => {
+      const branch = async (name: string): Promise<void> => {
+        await pauses[`before ${name}`]?.()
+        await run.step(name, () => name)
+        await pauses[`after ${name}`]?.()
+        write(run, name)
+      }
+      await Promise.all([branch('a'), branch('b')])
+      return 'done'
+    }
+  const later = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+  test.each([
+    ['an artifact', (run: Run, name: string) => run.artifact({ artifactId: name, parts: [{ text: name }] })],
+    ['an artifact without an id', (run: Run, name: string) => run.artifact(name)],
+  ])('%s is there once, whatever was stored before', async (_, write) => {
+    // At first, `a` has written nothing when the process dies, and `b` has. Then `a` writes while the step of `b` is left.
+    const { b, id } = await continued(
+      branchesWith({ 'after a': forEver }, write),
+      branchesWith({ 'before b': later, 'after b': later }, write),
+      'completed',
+    )
+    expect([...(await resultOf(b, id))].sort()).toEqual(['a', 'b', 'done'])
+  })
+
+  test('a change of the metadata is not lost', async () => {
+    const write = (run: Run, name: string): void => run.setMetadata({ [name]: true })
+    const { b, id } = await continued(
+      branchesWith({ 'after a': forEver, 'after b': forEver }, write),
+      branchesWith({ 'before b': later }, write),
+      'completed',
+    )
+    expect((await b.tasks.getTask(id))?.metadata).toMatchObject({ a: true, b: true })
+  })
+
+  test.each([0, 1, 2, 3, 4])('is sent once beside a wait (%i promises later)', async (most) => {
+    const execute: Execute = async (run) => {
+      const report = async (): Promise<void> => {
+        for (let count = 0; count < most; count += 1) await undefined
+        run.artifact('report')
+      }
+      await Promise.all([run.waitFor('go'), report()])
+      return 'done'
+    }
+    const { a, b, clock } = replicas([execute, execute])
+    const { id } = await begin(a, 'go')
+    await settle()
+    a.store.fail()
+    await b.tasks.signal(id, 'go')
+    await pass(clock, async () => (await stateAt(b, id)) === 'completed')
+    expect(await resultOf(b, id)).toEqual(['report', 'done'])
+  })
+})

@@ -50,7 +50,7 @@ test.each([
   const id = sent.type === 'task' ? sent.task.id : ''
   await expect
     .poll(async () => {
-      if (isPausing) clock.advance(1)
+      if (isPausing) clock.advance(20)
       return await tasks.stateOf(id)
     })
     .toBe('completed')

@@ -4,16 +4,19 @@
  * @module
  */
 import type { TurnEntry } from '../../../core/events.js'
+import type { ArtifactInput } from '../../../core/params.js'
 import { derivedId, fittingId } from '../../idempotency.js'
 import { stepKey } from '../names.js'
 import type { TurnPort } from '../turn-port.js'
+import type { SentWrites, Whereabouts } from './sent-writes.js'
 import type { StepScope } from './step-scopes.js'
 
 export type MadeKind = 'artifact' | 'message'
 
 /** What a turn has of its journal. */
 interface Recorded {
-  readonly journal: { readonly isRepeating: boolean }
+  readonly journal: { readonly whereabouts: Whereabouts }
+  readonly sent: SentWrites | undefined
   readonly writes: { isFree(artifactId: string): boolean }
 }
 
@@ -25,6 +28,8 @@ export class TurnIds {
   readonly #port: TurnPort
   readonly #recorded: () => Recorded | undefined
   readonly #counts = { artifact: 0, message: 0 }
+  /** Ids of artifacts that were made out of turn, in an attempt that has earlier ones. */
+  readonly #taken = new Set<string>()
   #first: string | undefined
 
   /** @param recorded - `undefined` while the turn can have recorded nothing. */
@@ -44,17 +49,42 @@ export class TurnIds {
     return this.#first
   }
 
-  /** @param scope - The attempt of a step whose work makes the id; `undefined` for other code. */
-  next(kind: MadeKind, scope: StepScope | undefined): string {
+  /**
+   * @param scope - The attempt of a step whose work makes the id; `undefined` for other code.
+   * @param artifact - For an artifact that an earlier attempt may have sent.
+   */
+  next(kind: MadeKind, scope: StepScope | undefined, artifact?: ArtifactInput): string {
     const { tasks, settings } = this.#port
     if (tasks.recordJournal === undefined) return settings.generateId()
     if (scope !== undefined) return this.#derived(scope.count(kind), kind, scope.label)
+    if (kind === 'message')
+      return this.#isOnlyAttempt ? settings.generateId() : this.#derived(this.#counts.message++, kind)
+    return this.#sentBefore(artifact) ?? this.#nextArtifact()
+  }
+
+  /** Branches of parallel code may write in another order than before: an artifact has the id with which it was sent. */
+  #sentBefore(artifact: ArtifactInput | undefined): string | undefined {
+    const { journal, sent } = this.#recorded() ?? {}
+    if (artifact === undefined || sent === undefined || journal?.whereabouts === 'before') return undefined
+    const id = sent.idOf(artifact, (given) => !this.#taken.has(given) && this.#isNext(given, sent))
+    if (id !== undefined) this.#taken.add(id)
+    return id
+  }
+
+  /** Whether an earlier attempt may have made the id after those that this one has made. */
+  #isNext(artifactId: string, sent: SentWrites): boolean {
+    const { artifact: first } = this.#counts
+    // One for each artifact, and one for what the code yields.
+    const most = first + sent.count + 1
+    for (let count = first; count < most; count += 1) if (this.#artifactId(count) === artifactId) return true
+    return false
+  }
+
+  #nextArtifact(): string {
     for (;;) {
-      const count = this.#counts[kind]++
-      if (kind === 'message') return this.#isOnlyAttempt ? settings.generateId() : this.#derived(count, kind)
-      const id = this.#artifactId(count)
+      const id = this.#artifactId(this.#counts.artifact++)
       // Code that lost the context of its step, or a step that an older version has done, may have taken it.
-      if (this.#isFree(id)) return id
+      if (!this.#taken.delete(id) && this.#isFree(id)) return id
     }
   }
 
@@ -88,7 +118,9 @@ export class TurnIds {
   #isFree(artifactId: string): boolean {
     const recorded = this.#recorded()
     if (this.#port.earlier === undefined || recorded === undefined) return true
-    return recorded.journal.isRepeating || recorded.writes.isFree(artifactId)
+    const { whereabouts } = recorded.journal
+    const wasMade = recorded.sent === undefined ? whereabouts !== 'past' : whereabouts === 'before'
+    return wasMade || recorded.writes.isFree(artifactId)
   }
 
   /** Whether the task is in memory and has no journal. Most turns are so: their ids are not derived, which takes time. */
