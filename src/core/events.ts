@@ -214,6 +214,7 @@ export type JournalEntry = Recorded &
       })
     | (Asked & { readonly kind: 'question' })
     | (Asked & { readonly kind: 'answer'; readonly messageId: string })
+    | (Asked & { readonly kind: 'withdrawn' })
     | (Asked & { readonly kind: 'sleep'; readonly dueAt: string })
     | (Asked & { readonly kind: 'wake' })
     | (Sent & { readonly kind: 'signal'; readonly name: string })

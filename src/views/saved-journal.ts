@@ -88,6 +88,7 @@ const ENTRIES: Readonly<Record<JournalEntry['kind'], readonly (readonly [key: st
     ['name', 'string'],
     ['messageId', 'string'],
   ],
+  withdrawn: [['name', 'string']],
   sleep: [
     ['name', 'string'],
     ['dueAt', 'string'],

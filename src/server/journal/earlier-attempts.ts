@@ -108,13 +108,13 @@ export function unreadMessages(
     .filter(
       ({ role, messageId }) => role === 'user' && !read.has(messageId),
     ) as readonly DeepReadonly<Message>[] as readonly Message[]
-  const counts = { question: 0, answer: 0 }
+  let open = 0
   for (const { entry } of journal) {
-    if (entry.kind === 'question' || entry.kind === 'answer') counts[entry.kind] += 1
+    if (entry.kind === 'question') open += 1
+    else if (entry.kind === 'answer' || entry.kind === 'withdrawn') open -= 1
   }
   // An open question gets the first message in any case.
-  const answers = counts.question - counts.answer
-  return unread.filter((message, index) => index < answers || !isSteered(message))
+  return unread.filter((message, index) => index < open || !isSteered(message))
 }
 
 /** Whether the code waits for a time, a signal or another agent. */

@@ -29,8 +29,12 @@ const BEGINS: ReadonlyMap<Kind, Kind> = new Map([
   ['received', 'wait'],
   ['delegated', 'delegate'],
   ['answer', 'question'],
+  ['withdrawn', 'question'],
 ])
-type EntryOf<K extends Kind> = Extract<NamedEntry, { readonly kind: K }>
+type EntryOf<K extends Kind> = Extract<
+  NamedEntry,
+  { readonly kind: K extends 'answer' ? K | 'withdrawn' : K }
+>
 type TurnEntry = Extract<JournalEntry, { readonly kind: 'turn' }>
 
 interface Recorded {
@@ -95,7 +99,7 @@ export class Journal {
       const { entry } = event
       if (entry.kind === 'read') this.#reads.push({ position: this.#recorded.length, count: entry.count })
       if (!isNamed(entry)) continue
-      this.#positions.set(keyOf(entry.kind, entry.name), this.#recorded.length)
+      this.#positions.set(keyOfEntry(entry), this.#recorded.length)
       this.#recorded.push({ event, entry })
     }
     this.#left = this.#recorded.length
@@ -150,6 +154,12 @@ export class Journal {
     const count = (this.#counts.get(key) ?? 0) + 1
     this.#counts.set(key, count)
     return `${name}#${count}`
+  }
+
+  /** Whether the journal has an entry for the next call of this name. */
+  hasNext(kind: Kind, name: string): boolean {
+    const count = this.#counts.get(keyOf(kind, name)) ?? 0
+    return this.#positions.has(keyOf(kind, `${name}#${count + 1}`))
   }
 
   /**
@@ -376,7 +386,7 @@ export class Journal {
     for (;;) {
       const first = this.#recorded[this.#first]
       if (first === undefined) break
-      const key = keyOf(first.entry.kind, first.entry.name)
+      const key = keyOfEntry(first.entry)
       const held = this.#held.get(key)
       if (held === undefined) {
         if (this.#held.size > 0) this.#stopStall = this.#awaitNext(first)
@@ -429,6 +439,11 @@ function besideOthers(entry: NamedEntry, others: number): NamedEntry {
 /** Whether the entry counts towards `limits.maxJournalBytes`. */
 function isCounted(entry: JournalEntry): boolean {
   return isNamed(entry) || isSpentInStep(entry)
+}
+
+/** Code that asks finds its answer, or that it has withdrawn the question. */
+function keyOfEntry({ kind, name }: NamedEntry): string {
+  return keyOf(kind === 'withdrawn' ? 'answer' : kind, name)
 }
 
 function keyOf(kind: Kind, name: string): string {

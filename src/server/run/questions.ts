@@ -31,6 +31,8 @@ export class Questions<P extends Principal> {
   #open: Question<P> | undefined
   /** A question that the journal answers. */
   #replayed: Question<P> | undefined
+  /** Why the code wants no answer to {@link #replayed}. */
+  #unwanted: Error | undefined
   #leave = (): void => {}
 
   constructor(run: RunPort<P>, parts: Parts) {
@@ -133,13 +135,20 @@ export class Questions<P extends Principal> {
     if (this.#isNamed(name)) this.drop(reason)
   }
 
+  /** Withdraws the question for code that wants no answer any more. In a replay, the journal says what became of it. */
+  withdrawUnwanted(name: string, reason: Error): void {
+    const { journal } = this.#parts
+    if (this.#replayed?.name === name && !this.#run.signal().aborted) this.#unwanted = reason
+    else this.withdraw(name, reason, () => journal.entriesFor({ kind: 'withdrawn', name }))
+  }
+
   /**
    * Rejects the question, and moves the task on in one change with the entries. In a replay an earlier attempt has done so, and
    * a message that waits answers a later question. A run that is over moves nothing: another may ask the question again.
    *
    * @returns `false`, with nothing changed, when the question is not open any more.
    */
-  withdraw(name: string, reason: Error, entries: () => readonly JournalEntry[] = () => []): boolean {
+  withdraw(name: string, reason: Error, entries: () => readonly JournalEntry[]): boolean {
     const { context, move, task, signal } = this.#run
     const { journal, onWaiting } = this.#parts
     const { isRepeating } = journal
@@ -219,16 +228,27 @@ export class Questions<P extends Principal> {
       const answer = journal.take('answer', name) ?? (await journal.next('answer', name))
       if (this.#replayed !== question) return
       this.#replayed = undefined
+      const unwanted = this.#unwanted
+      this.#unwanted = undefined
+      if (answer?.kind === 'withdrawn') {
+        question.drop(unwanted)
+        return
+      }
       if (answer !== undefined) {
         this.#answer(question, this.#recordedAnswer(answer.messageId))
         return
       }
       if (!isAsked) {
-        this.#askNow(question, state, prompt)
+        if (unwanted === undefined) this.#askNow(question, state, prompt)
+        else question.drop(unwanted)
         return
       }
       if (this.#answerNext(question, true)) return
       this.#wait(question)
+      if (unwanted !== undefined) {
+        this.withdrawUnwanted(name, unwanted)
+        return
+      }
       this.#run.showAgain(state, { say: prompt, messageId: this.#parts.ids.ofQuestion(name) })
       this.#onWaiting()
     } catch (error) {

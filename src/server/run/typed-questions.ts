@@ -52,7 +52,8 @@ interface Parts {
       prompt: Say,
       check: CheckAnswer,
     ): { readonly name: string; readonly answer: Promise<ReadonlyMessage> }
-    withdraw(name: string, reason: Error, entries?: () => readonly JournalEntry[]): boolean
+    withdraw(name: string, reason: Error, entries: () => readonly JournalEntry[]): boolean
+    withdrawUnwanted(name: string, reason: Error): void
     dropNamed(name: string, reason: Error): void
   }
   readonly ids: Pick<TurnIds, 'ofAnswer'>
@@ -252,13 +253,14 @@ async function askAll(
     expiresInMs === undefined || first === undefined
       ? undefined
       : await host.limit(`answer to ${first.key}`, expiresInMs, onTime)
-  const stop = onAbort(signal, () => void withdraw(host, posed, withdrawn(taskId(), signal)))
+  const giveUp = (): void => withdraw(host, posed, withdrawn(taskId(), signal))
+  const stop = onAbort(signal, giveUp)
   try {
     let problem: string | undefined
     for (let left = attempts; open.size > 0;) {
       requireWanted(host, signal)
       requireTime(host, timer, late)
-      const found = await askOnce(host, [...open.values()], { posed, problem, timer })
+      const found = await askOnce(host, [...open.values()], { posed, problem, timer, giveUp: signal?.aborted === true ? giveUp : undefined })
       for (const [id, value] of Object.entries(found.values)) {
         values.set(open.get(id)?.key ?? id, value)
         open.delete(id)
@@ -275,9 +277,10 @@ async function askAll(
   }
 }
 
-/** Code whose run is over passes its journal, also where its questions have the signal of the run. */
-function requireWanted({ taskId, signal: over, journal }: AskHost, signal: AbortSignal | undefined): void {
-  if (signal?.aborted !== true || (over().aborted && journal.isReplaying)) return
+/** An earlier attempt may have asked what the code wants no more: then the journal says what became of it. */
+function requireWanted({ taskId, journal }: AskHost, signal: AbortSignal | undefined): void {
+  if (signal?.aborted !== true || journal.hasNext('question', 'input-required')) return
+  journal.nameOf('question', 'input-required')
   throw withdrawn(taskId(), signal)
 }
 
@@ -299,23 +302,28 @@ function expire(
   reason: Error,
   entries?: () => readonly JournalEntry[],
 ): boolean {
-  if (entries !== undefined) return withdraw(host, posed, reason, entries)
-  if (posed.name !== undefined) host.questions.dropNamed(posed.name, reason)
+  const { questions } = host
+  const { name } = posed
+  if (name === undefined) return entries === undefined
+  if (entries !== undefined) return dropAtError(host, name, () => questions.withdraw(name, reason, entries))
+  questions.dropNamed(name, reason)
   return true
 }
 
 /** Withdraws the question of this call. Another branch of the code may have another one open. */
-function withdraw(
-  { questions }: AskHost,
-  { name }: Posed,
-  reason: Error,
-  entries?: () => readonly JournalEntry[],
-): boolean {
-  if (name === undefined) return false
+function withdraw(host: AskHost, { name }: Posed, reason: Error): void {
+  if (name === undefined) return
+  dropAtError(host, name, () => {
+    host.questions.withdrawUnwanted(name, reason)
+    return true
+  })
+}
+
+/** The task may have ended, or its journal be full: the question rejects with that. */
+function dropAtError({ questions }: AskHost, name: string, change: () => boolean): boolean {
   try {
-    return questions.withdraw(name, reason, entries)
+    return change()
   } catch (error) {
-    // The task has ended, or its journal is full.
     questions.dropNamed(name, error as Error)
     return true
   }
@@ -328,10 +336,13 @@ async function askOnce(
     posed,
     problem,
     timer,
+    giveUp,
   }: {
     readonly posed: Posed
     readonly problem: string | undefined
     readonly timer: QuestionTimer | undefined
+    /** For a question that the code wants no more. */
+    readonly giveUp: (() => void) | undefined
   },
 ): Promise<Found> {
   const { journal, signal } = host
@@ -342,6 +353,7 @@ async function askOnce(
     check,
   )
   posed.name = name
+  giveUp?.()
   const message = await answer.finally(() => delete posed.name)
   const known = journal.pass('value', name)
   // An earlier attempt has recorded it.

@@ -2,7 +2,7 @@
 import { A2AError } from 'a2a-tasks'
 import { textOf, type Execute, type Run } from 'a2a-tasks/server'
 import { answerPart, openQuestionsOf } from 'a2a-tasks/wire'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { call, gate, jsonRpc, user } from '../spec/support/agent.js'
 import { textsOf } from '../journal/support/managers.js'
@@ -159,6 +159,63 @@ test.each([
   await sent
   expect(await resultAt(b, id)).toEqual(['expired, No time'])
   expect([...a.errors, ...b.errors]).toEqual([])
+})
+
+describe('a question that something outside of the journal withdraws', () => {
+  const reasonOf = (error: unknown): string =>
+    A2AError.is(error, 'WAIT_ABORTED') ? 'withdrawn' : String(error)
+
+  /** A function for two processes, and the signals of its attempts. The second one is aborted from the start. */
+  const withSignals = (
+    beside: (run: Run) => Promise<unknown>,
+    isLaterAborted: boolean,
+  ): { readonly execute: Execute; readonly signals: readonly AbortController[] } => {
+    const signals: AbortController[] = []
+    const execute: Execute = async (run) => {
+      const over = new AbortController()
+      if (isLaterAborted && signals.length > 0) over.abort()
+      signals.push(over)
+      const verdict = run.approve('book', { message: 'Book?', signal: over.signal }).catch(reasonOf)
+      await beside(run)
+      return `${await verdict}, ${textOf(await run.requireInput('Why?'))}`
+    }
+    return { execute, signals }
+  }
+
+  test.each([
+    ['has the code no more', false, false],
+    ['has died', true, false],
+    ['has died, and the next one does not want it either', true, true],
+  ])('stays withdrawn when its process %s', async (_, hasDied, isLaterAborted) => {
+    const { execute, signals } = withSignals(() => Promise.resolve(), isLaterAborted)
+    const { a, b, clock } = replicas(execute)
+    const { id } = await begin(a, 'go')
+    await settle()
+    signals[0]?.abort()
+    await pass(clock, async () => saidIn(await get(a, id)).includes('Why?'))
+    if (hasDied) a.store.fail()
+    clock.advance(61_000)
+    await settle()
+    const sent = send(b, 'No time', id)
+    await pass(clock, async () => (await stateAt(b, id)) === 'completed')
+    await sent
+    expect(await resultAt(b, id)).toEqual(['withdrawn, No time'])
+    expect(b.errors).toEqual([])
+  })
+
+  test('is withdrawn by the next process, which does not want it', async () => {
+    const { execute } = withSignals((run) => run.sleep('pause', { ms: 1_000 }), true)
+    const { a, b, clock } = replicas(execute)
+    const { id } = await begin(a, 'go')
+    await settle()
+    a.store.fail()
+    await pass(clock, async () => saidIn(await get(b, id)).includes('Why?'))
+    const sent = send(b, 'No time', id)
+    await pass(clock, async () => (await stateAt(b, id)) === 'completed')
+    await sent
+    expect(await resultAt(b, id)).toEqual(['withdrawn, No time'])
+    expect(b.errors).toEqual([])
+  })
 })
 
 test.each([

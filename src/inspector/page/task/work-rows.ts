@@ -26,7 +26,7 @@ export interface WorkRow {
 
 /** What begins with the one entry, and ends with the other one of its name. */
 const ENDS: Partial<Record<JournalEntry['kind'], readonly JournalEntry['kind'][]>> = {
-  question: ['answer'],
+  question: ['answer', 'withdrawn'],
   sleep: ['wake'],
   wait: ['received'],
   delegate: ['delegated'],
