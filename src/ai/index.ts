@@ -5,7 +5,7 @@
  */
 export { aiSdk, type AiSdk, type AiSdkOptions } from './ai-sdk.js'
 export { toModelMessages, type ConversationPart, type MessagesOptions } from './messages.js'
-export type { ApprovalOptions, ApprovalRule } from './approval.js'
+export type { ApprovalOptions, ApprovalRule, ApprovalRules } from './approval.js'
 export type { ModelOptions } from './model.js'
 export type { AgentRun } from './turn.js'
 export type {
