@@ -7,12 +7,19 @@ import { observed } from '../runtime/abort.js'
 import { readOptions } from '../runtime/options.js'
 import { isRecord, type Unread } from '../runtime/unread.js'
 import { toolCallAppendix } from './answer.js'
-import { durableApproval, type ApprovalOptions, type ApprovalRules } from './approval.js'
+import { durableApproval, type ApprovalOptions } from './approval.js'
 import { answerIdOf, readMessages, type MessagesOptions } from './messages.js'
 import { durableModel, type ModelOptions } from './model.js'
 import { durableTools } from './tools.js'
 import type { AgentRun, Turn } from './turn.js'
-import type { ApprovalStatus, CallToApprove, ModelLike, ModelMessageLike, ResultLike } from './types.js'
+import type {
+  ApprovalRules,
+  ApprovalStatus,
+  CallToApprove,
+  ModelLike,
+  ModelMessageLike,
+  ResultLike,
+} from './types.js'
 
 /** Options of {@link aiSdk}. */
 export interface AiSdkOptions {

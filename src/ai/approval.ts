@@ -5,22 +5,7 @@
  */
 import { isRecord } from '../runtime/unread.js'
 import { failed, inputField, jsonOf, keepCall, showCall, type Turn } from './turn.js'
-import type { ApprovalStatus, CallToApprove } from './types.js'
-
-/** A rule for one tool: a decision, or a function of the call's input that makes it. */
-export type ApprovalRule<I = unknown> = ApprovalStatus | Decider<I>['decide']
-
-/** A method, so that code may write a narrower type of input. AI SDK has validated it. */
-interface Decider<I> {
-  decide(input: I): ApprovalStatus | PromiseLike<ApprovalStatus>
-}
-
-/** Rules by the names of tools. With the type of the tools, functions get the types of their inputs. */
-export type ApprovalRules<T> = { readonly [K in keyof T]?: ApprovalRule<InputOf<T[K]>> }
-
-type InputOf<T> = T extends { readonly execute?: ((input: infer I, ...rest: never[]) => unknown) | undefined }
-  ? I
-  : unknown
+import type { ApprovalRule, ApprovalStatus, CallToApprove } from './types.js'
 
 /** Options of `approval`. */
 export interface ApprovalOptions {

@@ -6,7 +6,7 @@
 import type { ReadonlyJson } from '../core/json-types.js'
 import type { Run } from '../server/run/run.js'
 import { toolCallParts, type ToolCall } from '../wire/tool-calls.js'
-import type { ApprovalRule } from './approval.js'
+import type { ApprovalRule } from './types.js'
 
 /** What is used of a run. */
 export type AgentRun = Pick<
