@@ -79,7 +79,7 @@ async function callTool(
           return { output }
         } catch (error) {
           // The call is made again when the turn continues.
-          if (signal.aborted) throw error
+          if (signal.aborted || isMisuse(error)) throw error
           const told = toError(error)
           showCall(turn, { ...call, state: 'failed', error: told.message })
           return { error: told }
@@ -95,6 +95,11 @@ async function callTool(
   }
   keepCall(turn, { ...call, state: 'done', ...outputField(outcome.output) })
   return outcome.output
+}
+
+/** A tool that asks the user within its step: an error for those who write the agent, and not for the model. */
+function isMisuse(error: unknown): boolean {
+  return error instanceof TypeError && 'code' in error && error.code === 'CALLED_IN_STEP'
 }
 
 /** What a tool has returned. The values of a generator are preliminary, but for its last one. */

@@ -321,6 +321,75 @@ describeWith('ai', () => {
     expect(JSON.stringify(calls[1]?.prompt.at(-1)?.content)).not.toContain('error')
   })
 
+  test('a tool in ai.tools that asks the user fails the task, and says what to do', async () => {
+    const calls: Call[] = []
+    const model = await modelOf([answer([], [['where', 'c1', {}]]), answer(['It failed'])], calls)
+    const { client, errors } = await served(async (run) => {
+      const where = await toolOf(() => run.requireInput('Where?'))
+      await agentOf(model, { tools: () => ({ where }) })(run)
+    })
+    expect(await client.run('Go')).toMatchObject({ type: 'failed' })
+    expect(errors).toEqual([expect.stringContaining('must be left out of ai.tools()')])
+    expect(calls).toHaveLength(1)
+  })
+
+  const inOneTurn = [
+    answer(
+      [],
+      [
+        ['where', 'c1', { city: 'from' }],
+        ['where', 'c2', { city: 'to' }],
+      ],
+    ),
+    answer(['Noted']),
+  ]
+
+  test('two tools that ask in one turn of the model ask one after the other, where AI SDK calls one at a time', async () => {
+    const model = await modelOf(inOneTurn)
+    const asked: string[] = []
+    const { client } = await served(async (run) => {
+      const where = await toolOf(async ({ city }: { city: string }) => {
+        const said = await run.requireInput(`Where ${city}?`)
+        return textOf(said)
+      })
+      const { streamText, isStepCount } = await ai()
+      const sdk = aiSdk(run)
+      const options = { tools: { where }, prompt: 'Go', stopWhen: isStepCount(3), toolCallConcurrency: 1 }
+      await sdk.finish(streamText({ model: sdk.model(model), ...options }))
+    })
+    const result = await client.run('Go', {
+      onInputRequired: ({ message }) => {
+        asked.push(message === undefined ? '' : textOf(message))
+        return 'Rome'
+      },
+    })
+    expect(result).toMatchObject({ type: 'completed', text: 'Noted' })
+    expect(asked).toEqual(['Where from?', 'Where to?'])
+  })
+
+  test('two calls that need an approval in one turn of the model are asked one after the other', async () => {
+    const model = await modelOf(inOneTurn)
+    const where = await toolOf(({ city }: { city: string }) => city)
+    const more = (sdk: AiSdk): object => ({ toolApproval: sdk.approval({ where: 'user-approval' }) })
+    const { client } = await served(agentOf(model, { tools: () => ({ where }), more }))
+    const asked: string[] = []
+    const result = await client.run('Go', {
+      onQuestions: (questions) => {
+        asked.push(...questions.map(({ message }) => message))
+        return Object.fromEntries(
+          questions.map(({ id }, at) => [id, asked.length + at > 1 ? 'reject' : 'approve']),
+        )
+      },
+    })
+    expect(result).toMatchObject({ type: 'completed', text: 'Noted' })
+    expect(asked).toEqual(['where({"city":"from"})?', 'where({"city":"to"})?'])
+    expect(
+      toolCallsIn(about(result).artifacts[0])
+        .map(({ state }) => state)
+        .toSorted(),
+    ).toEqual(['done', 'rejected'])
+  })
+
   test('a generator of a tool ends when its task is canceled', async () => {
     const model = await modelOf([answer([], [['watch', 'c1', {}]])])
     let [pulled, isReturned] = [0, false]
