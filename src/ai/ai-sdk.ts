@@ -7,12 +7,19 @@ import { observed } from '../runtime/abort.js'
 import { readOptions } from '../runtime/options.js'
 import { isRecord, type Unread } from '../runtime/unread.js'
 import { toolCallAppendix } from './answer.js'
-import { durableApproval, type ApprovalOptions, type ApprovalRule } from './approval.js'
+import { durableApproval, type ApprovalOptions } from './approval.js'
 import { answerIdOf, readMessages, type MessagesOptions } from './messages.js'
 import { durableModel, type ModelOptions } from './model.js'
 import { durableTools } from './tools.js'
 import type { AgentRun, Turn } from './turn.js'
-import type { ApprovalStatus, CallToApprove, ModelLike, ModelMessageLike, ResultLike } from './types.js'
+import type {
+  ApprovalRules,
+  ApprovalStatus,
+  CallToApprove,
+  ModelLike,
+  ModelMessageLike,
+  ResultLike,
+} from './types.js'
 
 /** Options of {@link aiSdk}. */
 export interface AiSdkOptions {
@@ -32,8 +39,8 @@ export interface AiSdk {
    * comes, its files become parts of it, its sources metadata, and what it used goes into `run.spend`. The framework
    * receives the answer as soon as it is stored, so a replay takes the same way.
    *
-   * A call fails when the model reports an error, or ends before its answer is complete. {@link finish} then rejects with the
-   * error, and the task fails.
+   * A call fails when the model reports an error, ends before its answer is complete, or sends more than 64 MiB. {@link finish}
+   * then rejects with the error, and the task fails, unless a later call has ended well. A call by AI SDK 6 fails, too.
    *
    * @throws {TypeError} for a name instead of a model, and for an unknown option.
    */
@@ -52,12 +59,14 @@ export interface AiSdk {
   readonly tools: <T extends Record<string, object>>(tools: T) => T
   /**
    * AI SDK's option `toolApproval`: where a rule says `'user-approval'`, the user is asked by `run.approve`. The model learns
-   * that a call was rejected. A tool without a rule follows its own `needsApproval`.
+   * that a call was rejected. A tool without a rule follows its own `needsApproval`. Where a rule does not let a call pass and AI
+   * SDK has not asked, a tool of {@link tools} is not called, and {@link finish} rejects with a `TypeError`.
    *
-   * @param rules - By the names of tools: AI SDK's statuses, or functions of the input that return them.
+   * @param rules - By the names of tools: AI SDK's statuses, or functions of the input that return them. With the type of the
+   *   tools, `approval<typeof tools>`, functions know their inputs.
    */
-  readonly approval: (
-    rules?: Readonly<Record<string, ApprovalRule>>,
+  readonly approval: <T extends object = Readonly<Record<string, unknown>>>(
+    rules?: ApprovalRules<T>,
     options?: ApprovalOptions,
   ) => (call: CallToApprove) => Promise<ApprovalStatus>
   /**
@@ -71,7 +80,7 @@ export interface AiSdk {
    * Reads a result to its end: of `streamText`, of `generateText`, or of an agent.
    *
    * @throws As a rejection, why the model, a tool's step or an approval has failed, or the reason of the signal that aborted it. A
-   *   `TypeError` when a tool waits for an approval that nobody asks for.
+   *   `TypeError` when a tool waits for an approval that nobody asks for, and when no model of {@link model} was called.
    */
   readonly finish: (result: ResultLike | PromiseLike<ResultLike>) => Promise<void>
 }
@@ -109,7 +118,9 @@ export function aiSdk(run: AgentRun, options: AiSdkOptions = {}): AiSdk {
     open: new Map(),
     calls: [],
     sources: [],
-    ...{ isBehind: false, isShown: false },
+    rules: [],
+    ...{ toolNames: new Set<string>(), allowed: new Set<string>(), broken: new Map<unknown, unknown>() },
+    ...{ hasModel: false, isBehind: false, isShown: false },
     shows: { tools: showTools, reasoning: showReasoning },
   }
   return {
@@ -132,34 +143,50 @@ export function aiSdk(run: AgentRun, options: AiSdkOptions = {}): AiSdk {
 }
 
 async function finish(turn: Turn, result: ResultLike | PromiseLike<ResultLike>): Promise<void> {
+  const { run } = turn
   try {
-    const ended = await result
-    const waiting = new Map<unknown, string>()
-    // The content of a stream is a promise that nobody would await.
-    if (ended.stream === undefined) for (const part of ended.content) note(waiting, part)
-    else for await (const part of ended.stream) note(waiting, part)
-    for (const tool of waiting.values()) {
-      throw new TypeError(
-        `The tool "${tool}" waits for an approval: pass "toolApproval: ai.approval({ ${tool}: 'user-approval' })"`,
-      )
-    }
+    await readResult(turn, await result)
   } catch (error) {
+    run.signal.throwIfAborted()
     throw turn.failure === undefined ? error : turn.failure.error
   }
   if (turn.failure !== undefined) throw turn.failure.error
-  const { run, artifactId, calls, isShown } = turn
   run.signal.throwIfAborted()
+  if (!turn.hasModel)
+    throw new TypeError('No model of ai.model() was called: pass "model: ai.model(…)" to AI SDK')
+  const { artifactId, calls, isShown } = turn
   // Those after the last text: later turns read them.
   if (isShown && turn.isBehind) run.artifact({ artifactId, ...toolCallAppendix(calls) })
   turn.isBehind = false
 }
 
+/** @throws {TypeError} when a tool waits for an approval that nobody asks for. Otherwise what has failed. */
+async function readResult(turn: Turn, ended: ResultLike): Promise<void> {
+  const waiting = new Map<unknown, string>()
+  // The content of a stream is a promise that nobody would await: also of AI SDK 6, where the stream has another name.
+  const parts: unknown = ended.stream ?? ('fullStream' in ended ? undefined : ended.content)
+  if (!isIterable(parts))
+    throw new TypeError('ai.finish() takes a result of AI SDK 7: run "npm install ai@7"')
+  for await (const part of parts) note(turn, waiting, part)
+  for (const tool of waiting.values()) {
+    throw new TypeError(
+      `The tool "${tool}" waits for an approval: pass "toolApproval: ai.approval({ ${tool}: 'user-approval' })"`,
+    )
+  }
+}
+
+function isIterable(value: unknown): value is AsyncIterable<{ readonly type: string }> {
+  return (
+    typeof value === 'object' && value !== null && (Symbol.asyncIterator in value || Symbol.iterator in value)
+  )
+}
+
 /** @throws what a part says that has failed. */
-function note(waiting: Map<unknown, string>, part: { readonly type: string }): void {
-  const { type, approvalId, toolCall, isAutomatic, error, reason }: Unread = { ...part }
+function note({ broken }: Turn, waiting: Map<unknown, string>, part: { readonly type: string }): void {
+  const { type, approvalId, toolCall, toolCallId, isAutomatic, error, reason }: Unread = { ...part }
   if (type === 'error') throw error
-  if (type === 'abort')
-    throw new DOMException(typeof reason === 'string' ? reason : 'The call was aborted', 'AbortError')
+  if (type === 'tool-error' && broken.has(toolCallId)) throw broken.get(toolCallId)
+  if (type === 'abort') throw new Error(typeof reason === 'string' ? reason : 'The call was aborted')
   if (type === 'tool-approval-response') waiting.delete(approvalId)
   if (type !== 'tool-approval-request' || isAutomatic === true || !isRecord(toolCall)) return
   waiting.set(approvalId, String(toolCall['toolName']))

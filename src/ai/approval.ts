@@ -5,10 +5,7 @@
  */
 import { isRecord } from '../runtime/unread.js'
 import { failed, inputField, jsonOf, keepCall, showCall, type Turn } from './turn.js'
-import type { ApprovalStatus, CallToApprove } from './types.js'
-
-/** A rule for one tool: a decision, or a function of the call's input that makes it. */
-export type ApprovalRule = ApprovalStatus | ((input: never) => ApprovalStatus | PromiseLike<ApprovalStatus>)
+import type { ApprovalRule, ApprovalStatus, CallToApprove } from './types.js'
 
 /** Options of `approval`. */
 export interface ApprovalOptions {
@@ -27,41 +24,84 @@ export function durableApproval(
   rules: Readonly<Record<string, ApprovalRule>>,
   { message = defaultMessage, expiresInMs }: ApprovalOptions,
 ): (call: CallToApprove) => Promise<ApprovalStatus> {
+  turn.rules.push(rules)
   return async ({ toolCall, tools }) => {
     const { toolCallId: id, toolName: name, input } = toolCall
-    if (tools !== undefined) requireTools(turn, Object.keys(rules), tools)
-    const status = await decide(Object.hasOwn(rules, name) ? rules[name] : ruleOf(tools?.[name]), input)
-    const type = typeof status === 'object' ? status.type : status
+    const unknown = tools && unknownIn(rules, (known) => Object.hasOwn(tools, known))
+    if (tools !== undefined && unknown !== undefined) {
+      const known = Object.keys(tools).join(', ')
+      const error = new TypeError(`ai.approval() has a rule for "${unknown}"; the tools are ${known}`)
+      throw failed(turn, error, id)
+    }
+    const status = await decide(rules, name, tools?.[name], input)
     let decision: ApprovalStatus = status
-    if (type === 'user-approval') {
-      const verdict = await ask(name.slice(0, MAX_NAME), message(toolCall))
-      if (verdict === 'approve') return { type: 'approved' }
-      decision = {
-        type: 'denied',
-        reason: verdict === 'expired' ? 'Nobody has approved it' : 'The user has rejected it',
-      }
-    } else if (type !== 'denied') return status
+    if (typeOf(status) === 'user-approval') {
+      const verdict = await ask(toolCall)
+      decision = DECISIONS[verdict] ?? DECISIONS.reject
+    }
+    if (typeOf(decision) !== 'denied') {
+      turn.allowed.add(keyOf(id, name))
+      return decision
+    }
     const call = { id, name, state: 'rejected', ...inputField(input) } as const
     showCall(turn, call)
     keepCall(turn, call)
     return decision
   }
 
-  async function ask(name: string, text: string): Promise<string> {
+  async function ask(call: CallToApprove['toolCall']): Promise<string> {
     try {
-      return await turn.run.approve(name, { message: text, expiresInMs })
+      const question = { message: message(call), expiresInMs }
+      return await turn.run.approve(call.toolName.slice(0, MAX_NAME), question)
     } catch (error) {
-      throw failed(turn, error)
+      throw failed(turn, error, call.toolCallId)
     }
   }
 }
 
+const DECISIONS: { readonly [verdict: string]: ApprovalStatus; readonly reject: ApprovalStatus } = {
+  approve: { type: 'approved' },
+  reject: { type: 'denied', reason: 'The user has rejected it' },
+  expired: { type: 'denied', reason: 'Nobody has approved it' },
+}
+
+/**
+ * Requires that the framework has asked for a call for which there may be a rule: versions of AI SDK before 7 do not, nor does
+ * code that leaves out the option.
+ *
+ * @throws {TypeError} when a rule does not let the call pass, and for a rule for a tool that is not there.
+ */
+export async function requireAsked(
+  { rules: all, allowed, toolNames }: Turn,
+  {
+    id,
+    name,
+    tool,
+    input,
+  }: { readonly id: string; readonly name: string; readonly tool: object; readonly input: unknown },
+): Promise<void> {
+  if (allowed.delete(keyOf(id, name))) return
+  for (const rules of all) {
+    const unknown = unknownIn(rules, (known) => toolNames.has(known))
+    const type = unknown === undefined ? typeOf(await decide(rules, name, tool, input)) : 'denied'
+    if (type !== 'user-approval' && type !== 'denied') continue
+    throw new TypeError(
+      `"${name}" was not called: AI SDK did not ask ai.approval() for it. Pass what that returns as "toolApproval" to AI SDK 7; version 6 ignores it`,
+    )
+  }
+}
+
 /** A rule for a name that no tool has would leave a tool without the approval that was meant for it. */
-function requireTools(turn: Turn, rules: readonly string[], tools: object): void {
-  const unknown = rules.find((name) => !Object.hasOwn(tools, name))
-  if (unknown === undefined) return
-  const known = Object.keys(tools).join(', ')
-  throw failed(turn, new TypeError(`ai.approval() has a rule for "${unknown}"; the tools are ${known}`))
+function unknownIn(rules: object, isKnown: (name: string) => boolean): string | undefined {
+  return Object.keys(rules).find((name) => !isKnown(name))
+}
+
+function keyOf(id: string, name: string): string {
+  return `${name} ${id}`
+}
+
+function typeOf(status: ApprovalStatus): string | undefined {
+  return typeof status === 'object' ? status.type : status
 }
 
 /** AI SDK's older way: the tool itself says whether it needs an approval. */
@@ -73,9 +113,14 @@ function ruleOf(tool: object | undefined): ApprovalRule {
   return async (input: unknown) => ((await decides(input)) === true ? 'user-approval' : undefined)
 }
 
-async function decide(rule: ApprovalRule, input: unknown): Promise<ApprovalStatus> {
-  // The rule of a tool gets the input of this tool, which AI SDK has validated.
-  return typeof rule === 'function' ? await rule(input as never) : rule
+async function decide(
+  rules: Readonly<Record<string, ApprovalRule>>,
+  name: string,
+  tool: object | undefined,
+  input: unknown,
+): Promise<ApprovalStatus> {
+  const rule = Object.hasOwn(rules, name) ? rules[name] : ruleOf(tool)
+  return typeof rule === 'function' ? await rule(input) : rule
 }
 
 function defaultMessage({ toolName, input }: CallToApprove['toolCall']): string {

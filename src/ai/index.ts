@@ -5,10 +5,12 @@
  */
 export { aiSdk, type AiSdk, type AiSdkOptions } from './ai-sdk.js'
 export { toModelMessages, type ConversationPart, type MessagesOptions } from './messages.js'
-export type { ApprovalOptions, ApprovalRule } from './approval.js'
+export type { ApprovalOptions } from './approval.js'
 export type { ModelOptions } from './model.js'
 export type { AgentRun } from './turn.js'
 export type {
+  ApprovalRule,
+  ApprovalRules,
   ApprovalStatus,
   CallToApprove,
   ContentPart,

@@ -3,11 +3,12 @@
  *
  * @module
  */
+import { A2AError } from '../core/errors.js'
 import { isRecord, type Unread } from '../runtime/unread.js'
 import { toRetrySettings, type RetryOptions } from '../server/retry.js'
 import type { StepContext } from '../server/journal/call-types.js'
 import { finishReasonOf, rememberAnswer, writeAnswer, type AnswerWriter } from './answer.js'
-import { callsEndedIn } from './tools.js'
+import { brokenIn, callsEndedIn } from './tools.js'
 import { failed, keepCall, showCall, type Turn } from './turn.js'
 import type { ModelLike } from './types.js'
 
@@ -22,7 +23,11 @@ export interface ModelOptions {
   readonly retry?: RetryOptions | undefined
 }
 
-type Call = { readonly abortSignal?: AbortSignal | undefined; readonly prompt?: unknown }
+type Call = {
+  readonly abortSignal?: AbortSignal | undefined
+  readonly prompt?: unknown
+  readonly headers?: Readonly<Record<string, string | undefined>> | undefined
+}
 type Parts = readonly Unread[]
 
 const RETRY: RetryOptions = {
@@ -32,6 +37,9 @@ const RETRY: RetryOptions = {
 }
 /** Parts that only say how the answer came. */
 const TRANSPORT = ['raw', 'ping']
+/** So much of an answer is kept in memory until its end, in bytes. */
+const MAX_WEIGHT = 67_108_864
+const VALUE_WEIGHT = 32
 const DELTAS = ['text-delta', 'reasoning-delta', 'tool-input-delta']
 
 /** A model like `model`, each of whose calls is a step of the run. */
@@ -47,19 +55,31 @@ export function durableModel<M extends ModelLike>(turn: Turn, model: M, options:
     params: Call,
     work: (call: Call, writer: AnswerWriter) => Promise<T>,
   ): Promise<T> => {
+    requireVersion(turn, params)
+    turn.hasModel = true
     // The framework would ask the model what to do about the failure.
-    if (turn.failure !== undefined) throw failed(turn, turn.failure.error)
+    const brokenId = brokenIn(turn, params.prompt)
+    if (brokenId !== undefined) throw failed(turn, turn.broken.get(brokenId))
     const ended = callsEndedIn(turn, params.prompt)
     for (const each of ended) keepCall(turn, each)
     const within = async ({ signal }: StepContext): Promise<unknown> => {
       const abortSignal = params.abortSignal ? AbortSignal.any([params.abortSignal, signal]) : signal
       for (const each of ended) showCall(turn, each)
       const writer = artifactId === undefined ? NOTHING : writeAnswer(turn, artifactId)
-      return await work({ ...params, abortSignal }, writer)
+      try {
+        return await work({ ...params, abortSignal }, writer)
+      } catch (error) {
+        // Why the code has aborted it says more than what the model makes of it.
+        params.abortSignal?.throwIfAborted()
+        throw error
+      }
     }
     try {
       // What `work` has returned, or a copy of it.
-      return (await turn.run.step('model', within, { retry })) as T
+      const answer = (await turn.run.step('model', within, { retry })) as T
+      // The code has caught what an earlier model threw, and does without that.
+      turn.failure = undefined
+      return answer
     } catch (error) {
       throw failed(turn, error)
     }
@@ -102,6 +122,14 @@ export function durableModel<M extends ModelLike>(turn: Turn, model: M, options:
   return wrapper as unknown as M
 }
 
+/** @throws {TypeError} for versions of AI SDK that run tools without the approvals that code wants for them. */
+function requireVersion(turn: Turn, { headers }: Call): void {
+  const [, version, major] = /^ai\/((\d+)\S*)/.exec(headers?.['user-agent'] ?? '') ?? []
+  if (major === undefined || Number(major) >= 7) return
+  const error = `a2a-tasks/ai needs AI SDK 7, and this is version ${version}: run "npm install ai@7"`
+  throw failed(turn, new TypeError(error))
+}
+
 const NOTHING: AnswerWriter = { write: () => undefined, end: () => undefined }
 
 /** Ends an answer: with its bill, or with the error that the model reports. */
@@ -123,12 +151,15 @@ async function readAll(
 ): Promise<Parts> {
   const parts: Unread[] = []
   const reader = stream.getReader()
+  let weight = 0
   try {
     for (;;) {
       const { done, value } = await reader.read()
       if (done) return parts
       if (TRANSPORT.includes(value.type)) continue
       const part: Unread = { ...value }
+      weight += weightOf(part)
+      if (weight > MAX_WEIGHT) throw tooLarge(weight)
       if (value.type === 'error') throw part['error']
       writer.write(part)
       add(parts, part)
@@ -147,6 +178,19 @@ function add(parts: Unread[], part: Unread): void {
   if (last !== undefined && continues && DELTAS.includes(String(type))) {
     parts[parts.length - 1] = { ...last, delta: `${String(last['delta'])}${String(delta)}` }
   } else parts.push(part)
+}
+
+/** About the bytes of heap of what models send: texts, bytes, and objects of these. */
+function weightOf(value: unknown): number {
+  if (typeof value === 'string') return VALUE_WEIGHT + value.length
+  if (value instanceof Uint8Array) return VALUE_WEIGHT + value.byteLength
+  if (typeof value !== 'object' || value === null) return 8
+  return Object.values(value).reduce<number>((sum, each) => sum + weightOf(each), VALUE_WEIGHT)
+}
+
+function tooLarge(actual: number): A2AError {
+  const text = `The answer of the model is larger than the ${MAX_WEIGHT} bytes that a call keeps in memory`
+  return new A2AError('LIMIT_EXCEEDED', text, { limit: 'answer', max: MAX_WEIGHT, actual })
 }
 
 function streamOf(parts: Parts): ReadableStream<Unread> {
@@ -181,7 +225,7 @@ function amountsOf(usage: unknown): Readonly<Record<string, number>> {
   }
   return Object.fromEntries(
     Object.entries(found).flatMap(([unit, amount]) =>
-      typeof amount === 'number' && amount > 0 ? [[unit, amount] as const] : [],
+      typeof amount === 'number' && amount > 0 && amount < Infinity ? [[unit, amount] as const] : [],
     ),
   )
 }

@@ -5,6 +5,7 @@
  */
 import { isRecord, type Unread } from '../runtime/unread.js'
 import type { ToolCall } from '../wire/tool-calls.js'
+import { requireAsked } from './approval.js'
 import { failed, inputField, jsonOf, keepCall, outputField, showCall, textOfAny, type Turn } from './turn.js'
 
 interface CallOptions {
@@ -41,9 +42,18 @@ function durableTool(turn: Turn, name: string, tool: object): object {
   }
   // A function of the tool's own types, which the framework respects.
   const work = execute.bind(tool) as Work
+  turn.toolNames.add(name)
   return {
     ...tool,
-    execute: (input: unknown, options: CallOptions) => callTool(turn, { name, work, input }, options),
+    async execute(input: unknown, options: CallOptions): Promise<unknown> {
+      const { toolCallId: id } = options
+      try {
+        await requireAsked(turn, { id, name, tool, input })
+      } catch (error) {
+        throw failed(turn, error, id)
+      }
+      return await callTool(turn, { name, work, input }, options)
+    },
   }
 }
 
@@ -69,7 +79,7 @@ async function callTool(
           return { output }
         } catch (error) {
           // The call is made again when the turn continues.
-          if (signal.aborted) throw error
+          if (signal.aborted || isMisuse(error)) throw error
           const told = toError(error)
           showCall(turn, { ...call, state: 'failed', error: told.message })
           return { error: told }
@@ -77,7 +87,7 @@ async function callTool(
       },
     )) as Outcome
   } catch (error) {
-    throw failed(turn, error)
+    throw failed(turn, error, call.id)
   }
   if ('error' in outcome) {
     keepCall(turn, { ...call, state: 'failed', error: outcome.error.message })
@@ -85,6 +95,11 @@ async function callTool(
   }
   keepCall(turn, { ...call, state: 'done', ...outputField(outcome.output) })
   return outcome.output
+}
+
+/** A tool that asks the user within its step: an error for those who write the agent, and not for the model. */
+function isMisuse(error: unknown): boolean {
+  return error instanceof TypeError && 'code' in error && error.code === 'CALLED_IN_STEP'
 }
 
 /** What a tool has returned. The values of a generator are preliminary, but for its last one. */
@@ -116,13 +131,24 @@ function toError(error: unknown): { readonly name: string; readonly message: str
  * and those with an invalid input.
  */
 export function callsEndedIn({ open }: Turn, prompt: unknown): ToolCall[] {
-  if (open.size === 0 || !Array.isArray(prompt)) return []
-  const contents = prompt.filter(isRecord).filter(({ role }) => role === 'tool')
-  const parts = contents.flatMap(({ content }) => (Array.isArray(content) ? content.filter(isRecord) : []))
-  return parts.flatMap(({ toolCallId, output }) => {
+  if (open.size === 0) return []
+  return resultsIn(prompt).flatMap(({ toolCallId, output }) => {
     const call = typeof toolCallId === 'string' ? open.get(toolCallId) : undefined
     return call === undefined || !isRecord(output) ? [] : [endedWith(call, output)]
   })
+}
+
+/** The id of a call that the run has made fail, and that the model would take for a tool that has failed. */
+export function brokenIn({ broken }: Turn, prompt: unknown): unknown {
+  return broken.size === 0
+    ? undefined
+    : resultsIn(prompt).find(({ toolCallId }) => broken.has(toolCallId))?.['toolCallId']
+}
+
+function resultsIn(prompt: unknown): Unread[] {
+  const messages = Array.isArray(prompt) ? prompt.filter(isRecord) : []
+  const contents = messages.filter(({ role }) => role === 'tool').map(({ content }) => content)
+  return contents.flatMap((content) => (Array.isArray(content) ? content.filter(isRecord) : []))
 }
 
 function endedWith(call: ToolCall, { type, value }: Unread): ToolCall {

@@ -6,6 +6,7 @@
 import type { ReadonlyJson } from '../core/json-types.js'
 import type { Run } from '../server/run/run.js'
 import { toolCallParts, type ToolCall } from '../wire/tool-calls.js'
+import type { ApprovalRule } from './types.js'
 
 /** What is used of a run. */
 export type AgentRun = Pick<
@@ -41,8 +42,21 @@ export interface Turn {
   isShown: boolean
   /** Whether status messages show calls of tools, and the reasoning of models. */
   readonly shows: { readonly tools: boolean; readonly reasoning: boolean }
-  /** What the run or a model has thrown. The framework makes other errors of it, or hands it to the model. */
-  failure?: { readonly error: unknown }
+  /** Whether a model of this turn was called. */
+  hasModel: boolean
+  /** The names of the tools whose calls are steps. */
+  readonly toolNames: Set<string>
+  /** The rules of approvals. */
+  readonly rules: Readonly<Record<string, ApprovalRule>>[]
+  /** The calls of tools that may be made, by their names and ids: the framework has asked. */
+  readonly allowed: Set<string>
+  /** The errors of the run that the framework takes for errors of tools, by the ids of the calls. */
+  readonly broken: Map<unknown, unknown>
+  /**
+   * What the run or a model has thrown. The framework makes other errors of it, or hands it to the model. An answer of a model
+   * removes that of an earlier model: the code has caught it.
+   */
+  failure?: { readonly error: unknown } | undefined
 }
 
 /** The most characters of JSON of an input or an output that clients see. */
@@ -122,9 +136,14 @@ export function textOfAny(value: unknown): string {
   }
 }
 
-/** Remembers why the turn has failed, and makes the error with which the framework goes on: none that it tries again. */
-export function failed(turn: Turn, error: unknown): Error {
+/**
+ * Remembers why the turn has failed, and makes the error with which the framework goes on: none that it tries again.
+ *
+ * @param callId - The call of a tool that has failed.
+ */
+export function failed(turn: Turn, error: unknown, callId?: string): Error {
   turn.failure ??= { error }
+  if (callId !== undefined) turn.broken.set(callId, error)
   const message = error instanceof Error ? error.message : String(error)
   return new Error(message, { cause: error })
 }

@@ -35,6 +35,21 @@ export type ApprovalStatus =
   | { readonly type: 'not-applicable'; readonly reason?: never }
   | { readonly type: 'approved' | 'denied' | 'user-approval'; readonly reason?: string }
 
+/** A rule for one tool: a decision, or a function of the call's input that makes it. */
+export type ApprovalRule<I = unknown> = ApprovalStatus | Decider<I>['decide']
+
+/** A method, so that code may write a narrower type of input. AI SDK has validated it. */
+interface Decider<I> {
+  decide(input: I): ApprovalStatus | PromiseLike<ApprovalStatus>
+}
+
+/** Rules by the names of tools. With the type of the tools, functions get the types of their inputs. */
+export type ApprovalRules<T> = { readonly [K in keyof T]?: ApprovalRule<InputOf<T[K]>> }
+
+type InputOf<T> = T extends { readonly execute?: ((input: infer I, ...rest: never[]) => unknown) | undefined }
+  ? I
+  : unknown
+
 /** A part of the content of a message. */
 export type ContentPart =
   { type: 'text'; text: string } | { type: 'file'; data: string | URL; mediaType: string; filename?: string }

@@ -84,7 +84,7 @@ export function isSpending<E extends { readonly kind: string }>(entry: E): entry
 /**
  * The change of the task's metadata after these entries.
  *
- * @throws {A2AError} `LIMIT_EXCEEDED` for too many units or models, and for sums that are no finite numbers.
+ * @throws {A2AError} `LIMIT_EXCEEDED` for too many units or models.
  */
 export function changeAfter(
   task: { readonly metadata: object },
@@ -94,8 +94,6 @@ export function changeAfter(
   const { total, models, delegated, granted } = after
   requireAtMost('Units of the spending', MAX_UNITS, Object.keys(total).length)
   requireAtMost('Models of the spending', MAX_MODELS, Object.keys(models).length)
-  const isFinite = Object.values(total).every(Number.isFinite)
-  if (!isFinite) throw exceeded('Amounts of the spending', Number.MAX_VALUE, Infinity)
   const changed = {
     total,
     ...(Object.keys(models).length > 0 && { models }),
@@ -118,10 +116,11 @@ function plus(before: Spending, entry: SpendingEntry): Spending {
   return { ...before, total: sum, models: { ...models, [model]: added(known ?? {}, units) } }
 }
 
-/** The sum of amounts, unit by unit. */
+/** The sum of amounts, unit by unit: at most the largest number, because JSON has no infinity. */
 export function added(amounts: Amounts, others: Amounts): Amounts {
   const sum = new Map(Object.entries(amounts))
-  for (const [unit, amount] of Object.entries(others)) sum.set(unit, exact((sum.get(unit) ?? 0) + amount))
+  for (const [unit, amount] of Object.entries(others))
+    sum.set(unit, Math.min(exact((sum.get(unit) ?? 0) + amount), Number.MAX_VALUE))
   return Object.fromEntries(sum)
 }
 
@@ -140,10 +139,7 @@ export function amountsOf(value: unknown): Amounts | undefined {
 }
 
 function requireAtMost(subject: string, max: number, actual: number): void {
-  if (actual > max) throw exceeded(subject, max, actual)
-}
-
-function exceeded(subject: string, max: number, actual: number): A2AError<'LIMIT_EXCEEDED'> {
+  if (actual <= max) return
   const text = `${subject} (${actual}) exceed what a task keeps (${max})`
-  return new A2AError('LIMIT_EXCEEDED', text, { limit: 'spending', max, actual })
+  throw new A2AError('LIMIT_EXCEEDED', text, { limit: 'spending', max, actual })
 }

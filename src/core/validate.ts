@@ -5,6 +5,7 @@
  */
 import { type A2AError, invalidParams } from './errors.js'
 import { hasLoneSurrogate } from './json.js'
+import { hasBase64Digits } from '../runtime/base64.js'
 import { describe, isPlain, quote } from '../runtime/describe.js'
 import { knownNames } from '../runtime/known-names.js'
 import type { JsonObject, JsonValue } from './json-types.js'
@@ -79,18 +80,23 @@ function requirePart(value: JsonValue, path: string, index: number): void {
 }
 
 /**
- * Refuses keys of a message, and of its parts, that no reader would find. Stored messages are not checked for them: another
- * version of the library may have written them.
+ * Refuses keys of a message, and of its parts, that no reader would find, and bytes that no reader would read. Stored messages
+ * are not checked for them: another version of the library may have written them.
  */
 export function refuseUnknownKeys(message: Message, path: string): void {
   requireKnownKeys(message, MESSAGE_KEYS, path)
   refuseUnknownPartKeys(message, path)
 }
 
-/** Refuses such keys of the parts of an artifact. The artifact itself may be any JSON object. */
+/** Refuses such keys and bytes of the parts of an artifact. The artifact itself may be any JSON object. */
 export function refuseUnknownPartKeys({ parts = [] }: Pick<Artifact, 'parts'>, path: string): void {
   let index = 0
-  for (const part of parts) requireKnownKeys(part, PART_KEYS, path, index++)
+  for (const part of parts) {
+    requireKnownKeys(part, PART_KEYS, path, index)
+    if (part.raw !== undefined && !hasBase64Digits(part.raw))
+      throw invalidParams(`${path}.parts[${index}].raw`, 'must be base64')
+    index += 1
+  }
 }
 
 /**

@@ -19,3 +19,10 @@ function inStandardAlphabet(text: string): string {
   }
   return new TextDecoder().decode(bytes)
 }
+
+const EITHER_ALPHABET = /^[A-Za-z0-9+/_-]*={0,2}$/
+
+/** Whether the text consists of digits of base64, of either alphabet or both: all that lenient readers ask for. */
+export function hasBase64Digits(text: string): boolean {
+  return EITHER_ALPHABET.test(text)
+}

@@ -4,6 +4,7 @@
  * @module
  */
 import type * as z from 'zod/mini'
+import { hasBase64Digits } from '../runtime/base64.js'
 import { nonEmptyString, refine, string } from './scalars.js'
 import type { Schema } from './schema.js'
 
@@ -35,11 +36,9 @@ export const STRICT: Rules = {
   base64,
 }
 
-const EITHER_ALPHABET = /^[A-Za-z0-9+/_-]*={0,2}$/
-
 /** Rules for responses: a result with a clear meaning is accepted although its form is invalid. */
 export const LENIENT: Rules = {
   text: string,
   whenNoParts: undefined,
-  base64: refine(string, (text) => EITHER_ALPHABET.test(text), 'must be base64'),
+  base64: refine(string, hasBase64Digits, 'must be base64'),
 }

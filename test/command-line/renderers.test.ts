@@ -1,4 +1,6 @@
 /** Texts, cards, profiles and handles of the command line, without a process. */
+import { SPENDING } from 'a2a-tasks'
+import type { RemoteTask } from 'a2a-tasks/client'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Arguments } from '../../src/command-line/arguments.js'
@@ -13,12 +15,26 @@ import { printable, printableJson, printableLine } from '../../src/command-line/
 import { bold, wantsColors } from '../../src/command-line/terminal/style.js'
 import { Secrets } from '../../src/command-line/terminal/secrets.js'
 import { Channel } from '../../src/command-line/terminal/terminal.js'
+import { taskLines } from '../../src/command-line/render/task.js'
+import { TOOL_CALLS } from '../../src/wire/tool-calls.js'
 import { samples } from '../support/samples.js'
 import { HOSTILE } from './support/agents.js'
 
 function channel(secrets = new Secrets(), hasColors = false): { channel: Channel; text: () => string } {
   let text = ''
   return { channel: new Channel({ write: (more) => (text += more) }, secrets, hasColors), text: () => text }
+}
+
+/** As an agent with AI SDK leaves it. */
+function agentTask(): RemoteTask {
+  const call = { id: 'c1', name: 'book', state: 'done' }
+  return {
+    ...{ id: 't', contextId: 'c', state: 'completed', messages: [] },
+    artifacts: [
+      { artifactId: 'a', parts: [{ text: 'Done' }], metadata: { [TOOL_CALLS]: { calls: [call] } } },
+    ],
+    metadata: { a: 1, [SPENDING]: { total: { inputTokens: 20, cost: 0.5 } } },
+  }
 }
 
 describe('a text of an agent', () => {
@@ -50,6 +66,12 @@ describe('a text of an agent', () => {
     expect(shown).not.toMatch(/[\x1b\x9b\u202e]|\u{e0041}/u)
     expect(JSON.parse(shown)).toEqual(value)
   })
+})
+
+test('a task is shown with what it has spent and the calls of its tools', () => {
+  expect(taskLines(agentTask())).toEqual(
+    expect.arrayContaining(['Spent    20 inputTokens, 0.5 cost', '  book: done', 'Metadata {"a":1}']),
+  )
 })
 
 describe('a channel', () => {

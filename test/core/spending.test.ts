@@ -2,6 +2,7 @@
 import { SPENDING, spendingOf, TaskManager, type A2AError, type Spent } from 'a2a-tasks'
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
+import { allSpent, changeAfter } from '../../src/core/spending.js'
 
 function addSpending(tasks: TaskManager, id: string, spent: Spent): void {
   tasks.recordJournal(id, [{ kind: 'spend', step: 'any', ...spent }])
@@ -41,11 +42,27 @@ test('have bounds', () => {
   for (let model = 0; model < 32; model += 1) expect(spend({ u0: 1 }, `m${model}`)).toBeUndefined()
   expect(spend({ u0: 1 }, 'further')).toBe('LIMIT_EXCEEDED')
   expect(spend({ u1: Number.MAX_VALUE })).toBeUndefined()
-  expect(spend({ u1: Number.MAX_VALUE })).toBe('LIMIT_EXCEEDED')
+  // JSON has no larger number.
+  expect(spend({ u1: Number.MAX_VALUE })).toBeUndefined()
   // A refused amount changes nothing.
   const task = tasks.getTask(id) ?? undefined
   expect(spendingOf(task)?.total).toMatchObject({ u0: 33, u1: Number.MAX_VALUE })
   expect(spendingOf(task)?.total).not.toHaveProperty('further')
+})
+
+test('stay numbers, so that none are lost, whatever other agents say and budgets get', () => {
+  const most = { cost: Number.MAX_VALUE }
+  const entries = [
+    { kind: 'spend', units: most },
+    { kind: 'delegated', spent: most },
+    { kind: 'delegated', spent: most },
+    { kind: 'grant', units: most },
+    { kind: 'grant', units: most },
+  ] as const
+  const metadata = JSON.parse(JSON.stringify(changeAfter({ metadata: {} }, entries))) as object
+  const spending = spendingOf({ metadata })
+  expect(spending).toMatchObject({ total: most, delegated: most, granted: most })
+  expect(allSpent(spending)).toEqual(most)
 })
 
 test('do not depend on how they are cut', () => {

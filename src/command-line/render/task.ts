@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { textOf, type RemoteTask } from 'a2a-tasks/client'
+import { SPENDING, spendingOf } from 'a2a-tasks'
+import { textOf, toolCallsIn, type RemoteTask } from 'a2a-tasks/client'
 import { printableLine, printableLines } from '../terminal/printable.js'
 import { bold, cyan, dim, green, red, yellow } from '../terminal/style.js'
 import { partsText } from './parts.js'
@@ -16,21 +17,25 @@ export function stateText(state: string): string {
 }
 
 export function taskLines(task: RemoteTask): string[] {
-  const { id, contextId, state, message, updatedAt, artifacts, messages, metadata } = task
+  const { id, contextId, state, message, updatedAt, artifacts, messages } = task
+  const metadata = Object.fromEntries(Object.entries(task.metadata).filter(([key]) => key !== SPENDING))
+  const spent = Object.entries(spendingOf(task)?.total ?? {}).map(([unit, amount]) => `${amount} ${unit}`)
   const facts = [
     `${bold('Task')}     ${printableLine(id)}`,
     `State    ${stateText(state)}`,
     ...(contextId === undefined ? [] : [`Context  ${printableLine(contextId)}`]),
     ...(updatedAt === undefined ? [] : [`Updated  ${printableLine(updatedAt)}`]),
     ...(message === undefined ? [] : [`Message  ${printableLine(textOf(message), 1_000)}`]),
+    ...(spent.length === 0 ? [] : [`Spent    ${printableLine(spent.join(', '))}`]),
     ...(Object.keys(metadata).length === 0 ? [] : [`Metadata ${printableLine(JSON.stringify(metadata))}`]),
   ]
   const said = messages.flatMap(({ role, parts }) => [
     dim(`${role}:`),
     ...printableLines(partsText(parts).trimEnd()),
   ])
-  const made = artifacts.flatMap(({ artifactId, name, parts }) => [
+  const made = artifacts.flatMap(({ artifactId, name, parts, metadata }) => [
     dim(printableLine(`artifact: ${name ?? ''} (${artifactId})`)),
+    ...toolCallsIn({ metadata }).map((call) => `  ${printableLine(`${call.name}: ${call.state}`)}`),
     ...printableLines(partsText(parts).trimEnd()),
   ])
   return [

@@ -22,3 +22,8 @@ export function isSpentInStep(entry: JournalEntry): entry is JournalEntry & Spen
 export function isPassed(entry: JournalEntry): boolean {
   return !['signal', 'read', 'grant'].includes(entry.kind) && !isSpentInStep(entry)
 }
+
+/** Whether a process that adds the entry gets the code further: a step that dies each time may spend each time, and be granted it. */
+export function isProgress(entry: JournalEntry): boolean {
+  return entry.kind !== 'grant' && !isSpentInStep(entry)
+}

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { isSpentInStep } from '../../core/history/named-entry.js'
+import { isProgress } from '../../core/history/named-entry.js'
 import { LogReader } from '../cache/log-reader.js'
 import type { CachedTask } from '../cache/cached-task.js'
 import type { DurableContext } from '../context.js'
@@ -22,9 +22,8 @@ export async function countRestarts<S extends string>(
   const { restarts, since: after } = note
   if (restarts <= 0 || after === undefined || after >= record.task.generation) return note
   const events = await new LogReader<S>(context, key.id, { after }).rest()
-  // A step that dies each time may spend each time: that is no progress.
-  const isProgress = events.some((event) => event.type === 'journal' && !isSpentInStep(event.entry))
-  return isProgress ? { ...note, restarts: 0 } : note
+  const hasProgress = events.some((event) => event.type === 'journal' && isProgress(event.entry))
+  return hasProgress ? { ...note, restarts: 0 } : note
 }
 
 /** The note for a task that waits for the user, and that something else continues: the first time, this is no restart. */

@@ -537,6 +537,7 @@ export class RunController<P extends Principal> implements Run<P> {
   }
 
   #ask(state: AskingState, said: readonly [Say, unknown?]): Promise<ReadonlyMessage> {
+    this.turn.requireOutsideOfSteps(state === 'input-required' ? 'requireInput' : 'requireAuth')
     if (this.#hasReturned) throw new TypeError('The run has ended, so it cannot receive an answer')
     // Refuses a prompt that is no message, before the task changes.
     const prompt = toPrompt(state, said)

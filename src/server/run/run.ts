@@ -206,7 +206,8 @@ export interface Run<P extends Principal = Principal> {
    * @returns The answer. Rejects with the signal's reason when the task ends without one, and with `WAIT_ABORTED` when the
    *   run continues without it. With a schema also with `INVALID_PARAMS` after `attempts` answers in a row that do not fit, and
    *   with `WAIT_TIMED_OUT` after `expiresInMs`.
-   * @throws {TypeError} when the run waits for an answer already, or has ended; for a schema without a JSON Schema.
+   * @throws {TypeError} when the run waits for an answer already, or has ended; for a schema without a JSON Schema; with the
+   *   `code` `CALLED_IN_STEP` in the work of a step.
    */
   readonly requireInput: {
     (prompt: Say): Promise<ReadonlyMessage>

@@ -174,6 +174,16 @@ export class Turn<P extends Principal> {
     return this.#ids.next('artifact', this.#parts?.writes.scopes.current, artifact)
   }
 
+  /** @throws {TypeError} with the code `CALLED_IN_STEP` in the work of a step, which a replay does not call. */
+  readonly requireOutsideOfSteps = (method: string): void => {
+    const step = this.#parts?.writes.scopes.certain
+    if (step === undefined) return
+    const text =
+      `run.${method}() was called in the work of step "${step.label}", where it would be asked again after a crash: ` +
+      'ask before the step, and let the work use the answer. A tool that asks must be left out of ai.tools()'
+    throw Object.assign(new TypeError(text), { code: 'CALLED_IN_STEP' })
+  }
+
   /** Whether the calling code is that of an attempt of a step which has failed. */
   get isUndone(): boolean {
     return this.#parts?.writes.scopes.current?.hasFailed ?? false
@@ -314,6 +324,7 @@ export class Turn<P extends Principal> {
         questions,
         ids,
         limit: (...given) => waits.limit(...given),
+        requireOutsideOfSteps: this.requireOutsideOfSteps,
       }),
       delegations: new Delegations(port, journal, ids),
       steps: new Steps(port, { journal, writes, ids, waits }),

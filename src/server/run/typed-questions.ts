@@ -57,6 +57,7 @@ interface Parts {
     dropNamed(name: string, reason: Error): void
   }
   readonly ids: Pick<TurnIds, 'ofAnswer'>
+  readonly requireOutsideOfSteps: (method: string) => void
 }
 
 type Port = Pick<TurnPort, 'taskId' | 'signal' | 'settings'>
@@ -107,20 +108,21 @@ export class TypedQuestions {
   readonly requireInput = <S extends StandardSchema>(
     message: Say,
     options: InputOptions<S>,
-  ): Promise<OutputOf<S>> => requireTyped(this.#open(), message, options)
+  ): Promise<OutputOf<S>> => requireTyped(this.#open('requireInput'), message, options)
 
   readonly ask = <const Q extends Readonly<Record<string, AskedQuestion>>>(
     questions: Q,
     options: AskOptions = {},
-  ): Promise<AnswersTo<Q>> => ask(this.#open(), questions, options)
+  ): Promise<AnswersTo<Q>> => ask(this.#open('ask'), questions, options)
 
   readonly approve = <const O extends readonly string[]>(
     name: string,
     options: ApproveOptions<O>,
-  ): Promise<O[number] | 'expired'> => approve(this.#open(), name, options)
+  ): Promise<O[number] | 'expired'> => approve(this.#open('approve'), name, options)
 
   /** Creates the task where there is none: the ids of questions have the place of the turn in it. */
-  #open(): AskHost {
+  #open(method: string): AskHost {
+    this.#host.requireOutsideOfSteps(method)
     this.#port.requireRunning()
     this.#port.task()
     return this.#host

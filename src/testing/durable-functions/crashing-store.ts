@@ -108,8 +108,7 @@ export class CrashingStore {
   /** Counts a write. Returns whether the process crashes before or after it. */
   #crashAt(events: readonly StoredEvent[]): CrashPoint['when'] | undefined {
     this.#writes += 1
-    // What the work of a step spends gets no process further.
-    if (events.some((event) => event.type === 'history' && !isSpentInStep(event))) this.#entries += 1
+    if (events.some((event) => event.type === 'history' && isProgress(event))) this.#entries += 1
     const { n, of, when } = this.#point ?? {}
     return n === (of === 'writes' ? this.#writes : this.#entries) ? when : undefined
   }
@@ -156,6 +155,7 @@ function never(): Promise<never> {
   return new Promise(() => undefined)
 }
 
-function isSpentInStep({ entry }: Extract<StoredEvent, { type: 'history' }>): boolean {
-  return entry.kind === 'spend' && 'step' in entry
+/** What the work of a step spends, and is granted, gets no process further. */
+function isProgress({ entry }: Extract<StoredEvent, { type: 'history' }>): boolean {
+  return entry.kind !== 'grant' && !(entry.kind === 'spend' && 'step' in entry)
 }

@@ -40,8 +40,9 @@ type Parts = readonly DeepReadonly<Part>[]
 
 /** The most questions and answers that are read of a message. */
 const MAX_QUESTIONS = 100
-/** The most characters of an id, and of the sentence of a question. */
+/** The most characters of an id. */
 const MAX_ID = 1_024
+/** The characters of the sentence of a question that are read. */
 const MAX_MESSAGE = 16_384
 /** The most characters of a schema that is read, as JSON. */
 const MAX_SCHEMA = 262_144
@@ -112,12 +113,12 @@ function readQuestion(given: unknown): OpenQuestion | undefined {
   if (!isRecord(given)) return undefined
   const { id, message, schema, expiresAt, url } = given
   if (typeof id !== 'string' || id === '' || id.length > MAX_ID) return undefined
-  if (typeof message !== 'string' || message.length > MAX_MESSAGE) return undefined
+  if (typeof message !== 'string') return undefined
   // A client shows a question whose schema it cannot use, with a field for any value.
   const isUsable = isRecord(schema) && JSON.stringify(schema).length <= MAX_SCHEMA
   return {
     id,
-    message,
+    message: message.slice(0, MAX_MESSAGE),
     // Parts are JSON.
     schema: isUsable ? (schema as ReadonlySchema) : {},
     ...(typeof expiresAt === 'string' && { expiresAt }),

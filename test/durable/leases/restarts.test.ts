@@ -1,5 +1,6 @@
 /** Restarts of a task: their number, the process that restarts it, and its notification. */
 import { describe, expect, test } from 'vitest'
+import type { JournalEntry } from '../../../src/core/events.js'
 import { memoryStore, type DurableTaskManagerOptions, type LeasedTasksListener } from 'a2a-tasks/durable'
 import { ManualClock } from 'a2a-tasks/testing'
 import { faultyStore, type Faults } from '../../support/faulty-store.js'
@@ -100,11 +101,14 @@ describe('a task that kills each process that works on it', () => {
     expect((await all.b.getTask('x'))?.state).toBe('failed')
   })
 
-  test('gets no more restarts for what a step spends that kills its process', async () => {
+  test.each<[string, JournalEntry]>([
+    ['what a step spends that kills its process', { kind: 'spend', step: 'deadly#1', units: { cost: 1 } }],
+    ['what is added to its budget for that', { kind: 'grant', units: { cost: 1 } }],
+  ])('gets no more restarts for %s', async (_, entry) => {
     const all = await dying({ sweepIntervalMs: false })
     const once = { maxRestarts: 1 }
     const dead = await killed(all, once)
-    dead.leased.recordJournal('x', [{ kind: 'spend', step: 'deadly#1', units: { cost: 1 } }])
+    dead.leased.recordJournal('x', [entry])
     await turn()
     expect(orphans(await killed(all, once))).toEqual([])
     expect((await all.b.getTask('x'))?.state).toBe('failed')

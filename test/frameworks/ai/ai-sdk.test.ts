@@ -1,8 +1,8 @@
 /** Agents with the real AI SDK and its mock model, over a task manager in memory. */
 import { spendingOf, TaskManager } from 'a2a-tasks'
 import { A2AClient, textOf, toolCallsIn, type ToolCall } from 'a2a-tasks/client'
-import { aiSdk } from 'a2a-tasks/ai'
-import type { Execute } from 'a2a-tasks/server'
+import { aiSdk, type AiSdk, type ApprovalRule, type ModelLike } from 'a2a-tasks/ai'
+import type { Execute, Run } from 'a2a-tasks/server'
 import { fakeAgent } from 'a2a-tasks/testing'
 import { expect, test } from 'vitest'
 import { describeWith } from '../installed.js'
@@ -148,6 +148,170 @@ describeWith('ai', () => {
     expect(booked).toBe(0)
   })
 
+  test.each<[string, Readonly<Record<string, ApprovalRule>>]>([
+    ['the code does not pass it on', { book: 'user-approval' }],
+    ['a rule names no tool', { books: 'user-approval' }],
+    [
+      'a function of the input decides',
+      { book: ({ city }: { city: string }) => (city === 'Rome' ? 'user-approval' : undefined) },
+    ],
+    ['a rule denies it', { book: 'denied' }],
+  ])('a tool is not called where AI SDK does not ask for its approval: %s', async (_, rules) => {
+    const model = await modelOf([answer([], [['book', 'c1', { city: 'Rome' }]]), answer(['Booked'])])
+    let booked = 0
+    const book = await toolOf(() => (booked += 1))
+    const more = (sdk: AiSdk): object => {
+      sdk.approval(rules)
+      return {}
+    }
+    const { client, errors } = await served(agentOf(model, { tools: () => ({ book }), more }))
+    expect(await client.run('Book')).toMatchObject({ type: 'failed' })
+    expect(errors).toEqual([expect.stringContaining('"book" was not called: AI SDK did not ask')])
+    expect(booked).toBe(0)
+  })
+
+  test('a tool without a rule, and one whose rule lets the call pass, need no question', async () => {
+    const model = await modelOf([
+      answer(
+        [],
+        [
+          ['book', 'c1', { city: 'Rome' }],
+          ['weather', 'c2', { city: 'Rome' }],
+        ],
+      ),
+      answer(['Done']),
+    ])
+    const tool = await toolOf(() => 'yes')
+    for (const passes of [true, false]) {
+      const more = (sdk: AiSdk): object => {
+        const toolApproval = sdk.approval({ book: () => 'not-applicable' })
+        return passes ? { toolApproval } : {}
+      }
+      const { client } = await served(agentOf(model, { tools: () => ({ book: tool, weather: tool }), more }))
+      expect(await client.run('Book')).toMatchObject({ type: 'completed', text: 'Done' })
+    }
+  })
+
+  test('AI SDK 6, which does not know the option, calls no model', async () => {
+    let calls = 0
+    const model = await modelOf([() => ((calls += 1), answer(['Hi']))])
+    const { client, errors } = await served(async (run) => {
+      // As version 6 calls it.
+      const request = { prompt: [], headers: { 'user-agent': 'ai/6.0.326' } } as never
+      await aiSdk(run).model(model).doStream(request)
+    })
+    expect(await client.run('Hi')).toMatchObject({ type: 'failed' })
+    expect(errors).toEqual([expect.stringContaining('needs AI SDK 7, and this is version 6.0.326')])
+    expect(calls).toBe(0)
+  })
+
+  test('a failure of a model that the code catches is none, and one that it does not catch is', async () => {
+    const fails = [...answer(['Half']).slice(0, -2), { type: 'error', error: new Error('overloaded') }]
+    const [broken, works] = [await modelOf([fails, fails]), await modelOf([answer(['Hello'])])]
+    const { streamText } = await ai()
+    const use = (run: Run, order: readonly ModelLike[]) => {
+      const sdk = aiSdk(run)
+      return order.map((model) => async () => {
+        const result = streamText({ model: sdk.model(model), prompt: 'Hi', onError: () => undefined })
+        await sdk.finish(result)
+      })
+    }
+    const caught = await served(async (run) => {
+      const [first, second] = use(run, [broken, works])
+      await first?.().catch(() => undefined)
+      await second?.()
+    })
+    expect(await caught.client.run('Hi')).toMatchObject({ type: 'completed' })
+    const uncaught = await served(async (run) => {
+      const [first, second] = use(run, [works, broken])
+      await first?.()
+      await second?.()
+    })
+    expect(await uncaught.client.run('Hi')).toMatchObject({ type: 'failed' })
+    expect(uncaught.errors).toEqual(['Error: overloaded'])
+  })
+
+  test('a failure of the run in a tool goes to no model, and another conversation goes on', async () => {
+    const calls: Call[] = []
+    const model = await modelOf([answer([], [['read', 'c1', {}]]), answer(['It failed'])], calls)
+    const other = await modelOf([answer(['Short'])])
+    const read = await toolOf(() => 'x'.repeat(2_000_000))
+    const { streamText, isStepCount } = await ai()
+    const { client } = await served(async (run) => {
+      const sdk = aiSdk(run)
+      const options = { tools: sdk.tools({ read }), prompt: 'Hi', onError: () => undefined }
+      const stopWhen = isStepCount(3)
+      const failure = await sdk
+        .finish(streamText({ model: sdk.model(model), stopWhen, ...options }))
+        .catch((error: unknown) => error)
+      expect(failure).toMatchObject({ code: 'LIMIT_EXCEEDED' })
+      await sdk.finish(streamText({ model: sdk.model(other), ...options }))
+    })
+    expect(await client.run('Hi')).toMatchObject({ type: 'completed', text: 'Short' })
+    expect(calls).toHaveLength(1)
+  })
+
+  test.each([
+    [new Error('Too slow'), 'Too slow'],
+    [undefined, 'AbortError: This operation was aborted'],
+  ])('a signal of the code that aborts fails the task with its reason: %s', async (reason, text) => {
+    const own = new AbortController()
+    const model = await modelOf([
+      ({ abortSignal }) =>
+        new Promise((_, reject) => {
+          abortSignal?.addEventListener('abort', () => reject(new Error('aborted')))
+          own.abort(reason)
+        }),
+    ])
+    const { client, errors } = await served(agentOf(model, { more: () => ({ abortSignal: own.signal }) }))
+    expect(await client.run('Hi')).toMatchObject({ type: 'failed' })
+    expect(errors).toEqual([expect.stringContaining(text)])
+  })
+
+  test('a model that the code forgets to wrap fails the task, and says what to do', async () => {
+    const model = await modelOf([answer(['Hello'])])
+    const { client, errors } = await served(agentOf(model, { more: () => ({ model }) }))
+    expect(await client.run('Hi')).toMatchObject({ type: 'failed' })
+    expect(errors).toEqual([expect.stringContaining('pass "model: ai.model(…)"')])
+  })
+
+  test.each([Infinity, NaN])('usage of %s is left out of the bill', async (total) => {
+    const end = { ...finish('stop'), usage: { inputTokens: { total }, outputTokens: { total: 5 } } }
+    const { client } = await served(agentOf(await modelOf([[...answer(['Hi']).slice(0, -1), end]])))
+    const result = await client.run('Hi')
+    expect(result).toMatchObject({ type: 'completed' })
+    expect(about(result).spent).toEqual({ outputTokens: 5 })
+  })
+
+  test.each(['reasoning-delta', 'tool-input-delta', 'text-delta'])(
+    'a model that sends %s without end fails the task',
+    async (type) => {
+      let sent = 0
+      const model: ModelLike = {
+        ...{ specificationVersion: 'v4', provider: 'endless', modelId: 'endless', supportedUrls: {} },
+        doGenerate: () => Promise.reject(new Error('no')),
+        doStream: () => {
+          const pull = (controller: ReadableStreamDefaultController<{ type: string }>): void => {
+            sent += 1
+            if (sent > 100_000) controller.error(new Error('It was read without end'))
+            const part = { type, id: 'r', delta: 'x'.repeat(100_000) }
+            controller.enqueue(part)
+          }
+          return Promise.resolve({ stream: new ReadableStream({ pull }) })
+        },
+      }
+      const { client, errors } = await served(async (run) => {
+        const { streamText } = await ai()
+        const sdk = aiSdk(run)
+        const hidden = sdk.model(model, { show: false })
+        await sdk.finish(streamText({ model: hidden, prompt: 'Hi', onError: () => undefined }))
+      })
+      expect(await client.run('Hi')).toMatchObject({ type: 'failed' })
+      expect(errors).toEqual([expect.stringContaining('The answer of the model is larger')])
+      expect(sent).toBeLessThan(1_000)
+    },
+  )
+
   test('an output with more levels than a message can have is none of an error', async () => {
     const calls: Call[] = []
     const model = await modelOf([answer([], [['pay', 'c1', {}]]), answer(['Paid'])], calls)
@@ -155,6 +319,75 @@ describeWith('ai', () => {
     const { client } = await served(agentOf(model, { tools: () => ({ pay }) }))
     expect(await client.run('Pay')).toMatchObject({ type: 'completed', text: 'Paid' })
     expect(JSON.stringify(calls[1]?.prompt.at(-1)?.content)).not.toContain('error')
+  })
+
+  test('a tool in ai.tools that asks the user fails the task, and says what to do', async () => {
+    const calls: Call[] = []
+    const model = await modelOf([answer([], [['where', 'c1', {}]]), answer(['It failed'])], calls)
+    const { client, errors } = await served(async (run) => {
+      const where = await toolOf(() => run.requireInput('Where?'))
+      await agentOf(model, { tools: () => ({ where }) })(run)
+    })
+    expect(await client.run('Go')).toMatchObject({ type: 'failed' })
+    expect(errors).toEqual([expect.stringContaining('must be left out of ai.tools()')])
+    expect(calls).toHaveLength(1)
+  })
+
+  const inOneTurn = [
+    answer(
+      [],
+      [
+        ['where', 'c1', { city: 'from' }],
+        ['where', 'c2', { city: 'to' }],
+      ],
+    ),
+    answer(['Noted']),
+  ]
+
+  test('two tools that ask in one turn of the model ask one after the other, where AI SDK calls one at a time', async () => {
+    const model = await modelOf(inOneTurn)
+    const asked: string[] = []
+    const { client } = await served(async (run) => {
+      const where = await toolOf(async ({ city }: { city: string }) => {
+        const said = await run.requireInput(`Where ${city}?`)
+        return textOf(said)
+      })
+      const { streamText, isStepCount } = await ai()
+      const sdk = aiSdk(run)
+      const options = { tools: { where }, prompt: 'Go', stopWhen: isStepCount(3), toolCallConcurrency: 1 }
+      await sdk.finish(streamText({ model: sdk.model(model), ...options }))
+    })
+    const result = await client.run('Go', {
+      onInputRequired: ({ message }) => {
+        asked.push(message === undefined ? '' : textOf(message))
+        return 'Rome'
+      },
+    })
+    expect(result).toMatchObject({ type: 'completed', text: 'Noted' })
+    expect(asked).toEqual(['Where from?', 'Where to?'])
+  })
+
+  test('two calls that need an approval in one turn of the model are asked one after the other', async () => {
+    const model = await modelOf(inOneTurn)
+    const where = await toolOf(({ city }: { city: string }) => city)
+    const more = (sdk: AiSdk): object => ({ toolApproval: sdk.approval({ where: 'user-approval' }) })
+    const { client } = await served(agentOf(model, { tools: () => ({ where }), more }))
+    const asked: string[] = []
+    const result = await client.run('Go', {
+      onQuestions: (questions) => {
+        asked.push(...questions.map(({ message }) => message))
+        return Object.fromEntries(
+          questions.map(({ id }, at) => [id, asked.length + at > 1 ? 'reject' : 'approve']),
+        )
+      },
+    })
+    expect(result).toMatchObject({ type: 'completed', text: 'Noted' })
+    expect(asked).toEqual(['where({"city":"from"})?', 'where({"city":"to"})?'])
+    expect(
+      toolCallsIn(about(result).artifacts[0])
+        .map(({ state }) => state)
+        .toSorted(),
+    ).toEqual(['done', 'rejected'])
   })
 
   test('a generator of a tool ends when its task is canceled', async () => {

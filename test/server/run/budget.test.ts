@@ -1,5 +1,5 @@
 /** Budgets of tasks: what happens once a task has spent more, whatever dies. */
-import { A2AError, deadLetters, redrive, spendingOf, TaskManager, type Task } from 'a2a-tasks'
+import { A2AError, deadLetters, redrive, spendingOf, TaskManager, type Amounts, type Task } from 'a2a-tasks'
 import { A2AClient, type RemoteTask } from 'a2a-tasks/client'
 import { DurableTaskManager, memoryStore } from 'a2a-tasks/durable'
 import {
@@ -242,6 +242,21 @@ describe('at every crash', () => {
       },
     })
     expect(new Set(spent)).toEqual(new Set([0.6]))
+  })
+
+  test('a step that a crash cuts is granted again what it spends', async () => {
+    const execute: Execute = async (run) => {
+      await run.step('first', async () => {
+        run.spend({ cost: 0.6 })
+        // What is granted is stored while the step is under way.
+        for (let turns = 0; turns < 20; turns += 1) await new Promise(setImmediate)
+      })
+      return await run.step('second', () => 'done')
+    }
+    const onBudget = ({ max, spent }: BudgetExceeded): Amounts => ({ cost: spent - max })
+    const handler = { limits: { budget: { cost: 0.5 } }, onBudget }
+    const { task } = await testDurable(execute, { messages: ['go'], handler })
+    expect(task.state).toBe('completed')
   })
 
   test('what onBudget has added stays, and is not asked for again', async () => {

@@ -53,6 +53,17 @@ function withoutIterator<T>(...values: T[]): { getReader: ReadableStream<T>['get
 }
 
 describe.each(MANAGERS)('over %s', (_name, manager) => {
+  test.each<[string, string, Execute]>([
+    ['returns', 'parts[0].raw', () => ({ raw: 'no base64!', mediaType: 'image/png' })],
+    ['writes', 'artifact.parts[1].raw', (run) => run.artifact({ parts: [{ text: 'a' }, { raw: 'é' }] })],
+    ['says', 'message.parts[0].raw', (run) => run.update({ message: { parts: [{ raw: 'a b' }] } })],
+    ['replies', 'reply.parts[0].raw', (run) => run.reply({ parts: [{ raw: '%' }] })],
+  ])('bytes that the code %s without base64 are refused, with their path', async (_how, path, execute) => {
+    const { task, errors } = await run(manager(), async (given) => await execute(given))
+    expect(task.state).toBe('failed')
+    expect(String(errors[0])).toContain(`${path} must be base64`)
+  })
+
   test.each<[string, Outcome, object]>([
     ['a text', 'done', { text: 'done' }],
     ['a part', { url: 'https://files.test/a.png', mediaType: 'image/png' }, {}],

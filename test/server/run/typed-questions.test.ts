@@ -58,6 +58,37 @@ describe.each(MANAGERS)('over %s, a question with a schema', (_, open) => {
     expect(a.errors).toEqual([])
   })
 
+  test('with a very long sentence is answered by id', async () => {
+    const a = await agent(open, (run) => run.approve('pay', { message: 'x'.repeat(100_000) }))
+    const id = await a.say('go')
+    const asked = await a.reaches(id, 'input-required')
+    expect(openQuestionsOf(asked)).toMatchObject([{ id: 'pay#1', message: 'x'.repeat(16_384) }])
+    expect(shown(asked)).toContain('x'.repeat(100_000))
+    await answer(a, asked, { pay: 'approve' })
+    expect(textsOf(await a.reaches(id, 'completed'))).toEqual(['approve'])
+  })
+
+  test.each<[string, (run: Run) => unknown]>([
+    ['requireInput', (run) => run.requireInput('Where?')],
+    ['requireInput', (run) => run.requireInput('Where?', { schema: TRIP })],
+    ['requireAuth', (run) => run.requireAuth('Log in')],
+    ['ask', (run) => run.ask({ where: { message: 'Where?', schema: TRIP } })],
+    ['approve', (run) => run.approve('book', { message: 'Book?' })],
+  ])('is refused at once in the work of a step: %s', async (method, ask) => {
+    const a = await agent(open, async (run) => {
+      await run.step('book', async () => {
+        await Promise.resolve()
+        await ask(run)
+      })
+    })
+    const id = await a.say('go')
+    await a.reaches(id, 'failed')
+    const message = `run.${method}() was called in the work of step "book#1"`
+    expect(a.errors).toMatchObject([
+      { error: { message: expect.stringContaining(message) as unknown, code: 'CALLED_IN_STEP' } },
+    ])
+  })
+
   test('refuses what does not fit with its path, and waits on', async () => {
     const a = await agent(open, trip)
     const id = await a.say('go')

@@ -105,12 +105,15 @@ export class StepScopes {
    * step if it is the only one that is under way.
    */
   get current(): StepScope | undefined {
-    const { context, isExact } = contextOf()
-    const scope = context.getStore()
-    // An agent that works within the step of another one has steps of its own.
-    if (scope?.steps === this) return scope
     const [only] = this.#open
-    return !isExact && this.#open.size === 1 ? only : undefined
+    return this.certain ?? (!contextOf().isExact && this.#open.size === 1 ? only : undefined)
+  }
+
+  /** As {@link current}, without a guess: without `AsyncLocalStorage`, `undefined` after an `await`. */
+  get certain(): StepScope | undefined {
+    const scope = contextOf().context.getStore()
+    // An agent that works within the step of another one has steps of its own.
+    return scope?.steps === this ? scope : undefined
   }
 
   /**
