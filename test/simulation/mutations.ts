@@ -12,7 +12,7 @@ export const MUTATIONS: readonly Mutation[] = [
       },
       {
         file: 'server/journal/writes/turn-ids.ts',
-        text: 'if (this.#isFree(id)) return id',
+        text: 'if (!this.#taken.delete(id) && this.#isFree(id)) return id',
         by: 'return id',
       },
     ],
