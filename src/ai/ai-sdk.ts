@@ -6,24 +6,15 @@
 import { observed } from '../runtime/abort.js'
 import { readOptions } from '../runtime/options.js'
 import { isRecord, type Unread } from '../runtime/unread.js'
-import { toolCallAppendix } from './answer.js'
 import { durableApproval, type ApprovalOptions, type ApprovalRule } from './approval.js'
-import { answerIdOf, readMessages, type MessagesOptions } from './messages.js'
+import { readMessages, type MessagesOptions } from './messages.js'
 import { durableModel, type ModelOptions } from './model.js'
 import { durableTools } from './tools.js'
-import type { AgentRun, Turn } from './turn.js'
+import { endTurn, newTurn, type AgentRun, type TurnOptions } from './turn.js'
 import type { ApprovalStatus, CallToApprove, ModelLike, ModelMessageLike, ResultLike } from './types.js'
 
 /** Options of {@link aiSdk}. */
-export interface AiSdkOptions {
-  /**
-   * Whether clients see the calls of tools, with their inputs and outputs, as status messages that `toolCallsIn` reads. Default is
-   * `true`.
-   */
-  readonly showTools?: boolean | undefined
-  /** Whether clients see the reasoning of models, as status messages with `metadata.reasoning`. Default is `false`. */
-  readonly showReasoning?: boolean | undefined
-}
+export type AiSdkOptions = TurnOptions
 
 /** What {@link aiSdk} returns: the arguments of AI SDK's functions. The methods do not use `this`. */
 export interface AiSdk {
@@ -97,21 +88,7 @@ export interface AiSdk {
  * }
  */
 export function aiSdk(run: AgentRun, options: AiSdkOptions = {}): AiSdk {
-  const { showTools = true, showReasoning = false } = readOptions(
-    options,
-    ['showTools', 'showReasoning'],
-    'aiSdk()',
-  )
-  const turn: Turn = {
-    run,
-    artifactId: answerIdOf(run.message.messageId),
-    written: new Set(),
-    open: new Map(),
-    calls: [],
-    sources: [],
-    ...{ isBehind: false, isShown: false },
-    shows: { tools: showTools, reasoning: showReasoning },
-  }
+  const turn = newTurn(run, options, 'aiSdk()')
   return {
     model: (model, options = {}) => {
       if (!isRecord(model)) {
@@ -127,31 +104,21 @@ export function aiSdk(run: AgentRun, options: AiSdkOptions = {}): AiSdk {
     messages: async (options = {}) =>
       await readMessages(run, readOptions(options, ['earlier'], 'messages()')),
     // Code may return without awaiting it.
-    finish: (result) => observed(finish(turn, result)),
+    finish: (result) => observed(endTurn(turn, () => read(result))),
   }
 }
 
-async function finish(turn: Turn, result: ResultLike | PromiseLike<ResultLike>): Promise<void> {
-  try {
-    const ended = await result
-    const waiting = new Map<unknown, string>()
-    // The content of a stream is a promise that nobody would await.
-    if (ended.stream === undefined) for (const part of ended.content) note(waiting, part)
-    else for await (const part of ended.stream) note(waiting, part)
-    for (const tool of waiting.values()) {
-      throw new TypeError(
-        `The tool "${tool}" waits for an approval: pass "toolApproval: ai.approval({ ${tool}: 'user-approval' })"`,
-      )
-    }
-  } catch (error) {
-    throw turn.failure === undefined ? error : turn.failure.error
+async function read(result: ResultLike | PromiseLike<ResultLike>): Promise<void> {
+  const ended = await result
+  const waiting = new Map<unknown, string>()
+  // The content of a stream is a promise that nobody would await.
+  if (ended.stream === undefined) for (const part of ended.content) note(waiting, part)
+  else for await (const part of ended.stream) note(waiting, part)
+  for (const tool of waiting.values()) {
+    throw new TypeError(
+      `The tool "${tool}" waits for an approval: pass "toolApproval: ai.approval({ ${tool}: 'user-approval' })"`,
+    )
   }
-  if (turn.failure !== undefined) throw turn.failure.error
-  const { run, artifactId, calls, isShown } = turn
-  run.signal.throwIfAborted()
-  // Those after the last text: later turns read them.
-  if (isShown && turn.isBehind) run.artifact({ artifactId, ...toolCallAppendix(calls) })
-  turn.isBehind = false
 }
 
 /** @throws what a part says that has failed. */

@@ -25,7 +25,7 @@ const MAX_NAME = 150
 export function durableApproval(
   turn: Turn,
   rules: Readonly<Record<string, ApprovalRule>>,
-  { message = defaultMessage, expiresInMs }: ApprovalOptions,
+  options: ApprovalOptions,
 ): (call: CallToApprove) => Promise<ApprovalStatus> {
   return async ({ toolCall, tools }) => {
     const { toolCallId: id, toolName: name, input } = toolCall
@@ -34,26 +34,43 @@ export function durableApproval(
     const type = typeof status === 'object' ? status.type : status
     let decision: ApprovalStatus = status
     if (type === 'user-approval') {
-      const verdict = await ask(name.slice(0, MAX_NAME), message(toolCall))
-      if (verdict === 'approve') return { type: 'approved' }
-      decision = {
-        type: 'denied',
-        reason: verdict === 'expired' ? 'Nobody has approved it' : 'The user has rejected it',
-      }
+      const reason = await askForApproval(turn, toolCall, options)
+      if (reason === undefined) return { type: 'approved' }
+      decision = { type: 'denied', reason }
     } else if (type !== 'denied') return status
-    const call = { id, name, state: 'rejected', ...inputField(input) } as const
-    showCall(turn, call)
-    keepCall(turn, call)
+    rejectCall(turn, { id, name, input })
     return decision
   }
+}
 
-  async function ask(name: string, text: string): Promise<string> {
-    try {
-      return await turn.run.approve(name, { message: text, expiresInMs })
-    } catch (error) {
-      throw failed(turn, error)
-    }
+/** Asks the user about a call, when no other call is asked about. Resolves to why it is not approved, if it is not. */
+export async function askForApproval(
+  turn: Turn,
+  call: CallToApprove['toolCall'],
+  { message = defaultMessage, expiresInMs }: ApprovalOptions,
+): Promise<string | undefined> {
+  const ask = async (): Promise<string> =>
+    await turn.run.approve(call.toolName.slice(0, MAX_NAME), { message: message(call), expiresInMs })
+  const asked = turn.asking.then(ask)
+  turn.asking = asked.catch(() => undefined)
+  let verdict: string
+  try {
+    verdict = await asked
+  } catch (error) {
+    throw failed(turn, error)
   }
+  if (verdict === 'approve') return undefined
+  return verdict === 'expired' ? 'Nobody has approved it' : 'The user has rejected it'
+}
+
+/** Clients see that the call is not made, and later turns know it. */
+export function rejectCall(
+  turn: Turn,
+  { id, name, input }: { readonly id: string; readonly name: string; readonly input: unknown },
+): void {
+  const call = { id, name, state: 'rejected', ...inputField(input) } as const
+  showCall(turn, call)
+  keepCall(turn, call)
 }
 
 /** A rule for a name that no tool has would leave a tool without the approval that was meant for it. */

@@ -47,7 +47,8 @@ function durableTool(turn: Turn, name: string, tool: object): object {
   }
 }
 
-async function callTool(
+/** Makes one call of a tool as a step, or resolves to what it has returned before. */
+export async function callTool(
   turn: Turn,
   { name, work, input }: { readonly name: string; readonly work: Work; readonly input: unknown },
   options: CallOptions,
@@ -115,7 +116,8 @@ function toError(error: unknown): { readonly name: string; readonly message: str
  * The calls that clients have seen begin, and whose results only the next prompt has: of tools that are no steps or do not exist,
  * and those with an invalid input.
  */
-export function callsEndedIn({ open }: Turn, prompt: unknown): ToolCall[] {
+export function callsEndedIn({ calls }: Turn, prompt: unknown): ToolCall[] {
+  const open = new Map(calls.flatMap((call) => (call.state === 'called' ? [[call.id, call] as const] : [])))
   if (open.size === 0 || !Array.isArray(prompt)) return []
   const contents = prompt.filter(isRecord).filter(({ role }) => role === 'tool')
   const parts = contents.flatMap(({ content }) => (Array.isArray(content) ? content.filter(isRecord) : []))
