@@ -24,7 +24,7 @@ import {
   urlGuard,
   verifyNotification,
 } from '../../src/client/index.js'
-import { aiSdk } from '../../src/ai/index.js'
+import { aiSdk, openAiAgents } from '../../src/ai/index.js'
 import { DurableTaskManager, memoryStore } from '../../src/durable/index.js'
 import {
   a2a,
@@ -152,6 +152,10 @@ const FUNCTIONS: Record<string, Call> = {
   'AiSdk.approval(1)': (of) => aiSdk(agentRun).approval({}, of),
   'AiSdk.messages(0)': (of) => aiSdk(agentRun).messages(of),
   'AiSdk.model(1)': (of) => aiSdk(agentRun).model(any({}), of),
+  'openAiAgents(1)': (of) => openAiAgents(agentRun, of),
+  'OpenAiAgents.messages(0)': (of) => openAiAgents(agentRun).messages(of),
+  'OpenAiAgents.model(1)': (of) => openAiAgents(agentRun).model(any({}), of),
+  'OpenAiAgents.tools(1)': (of) => openAiAgents(agentRun).tools([], of),
   'testDurable(1)': (of: object) => testDurable(execute, { messages: ['x'], ...of }),
   'testTaskStore(0)': (of: object) =>
     testTaskStore({ test: execute, create: any(execute), supports: { hints: false, reopen: false }, ...of }),
