@@ -4,6 +4,8 @@
  * @module
  */
 export { aiSdk, type AiSdk, type AiSdkOptions } from './ai-sdk.js'
+export { langChain, type GraphOptions, type LangChain } from './langchain.js'
+export type { LangChainBlock, LangChainMessage } from './langchain-messages.js'
 export {
   openAiAgents,
   type OpenAiAgents,

@@ -14,7 +14,9 @@ interface CallOptions {
 
 type Work = (input: unknown, options: CallOptions) => unknown
 type Outcome =
-  { readonly output: unknown } | { readonly error: { readonly name: string; readonly message: string } }
+  | { readonly output: unknown }
+  | { readonly interrupted: true }
+  | { readonly error: { readonly name: string; readonly message: string } }
 
 /** The most characters of the name of a step. */
 const MAX_NAME = 200
@@ -47,14 +49,23 @@ function durableTool(turn: Turn, name: string, tool: object): object {
   }
 }
 
+interface Callable {
+  readonly name: string
+  readonly work: Work
+  readonly input: unknown
+  /** Whether the tool has thrown this to ask a question: the framework calls it again with the answer. */
+  readonly isInterrupt?: (error: unknown) => boolean
+}
+
 /** Makes one call of a tool as a step, or resolves to what it has returned before. */
 export async function callTool(
   turn: Turn,
-  { name, work, input }: { readonly name: string; readonly work: Work; readonly input: unknown },
+  { name, work, input, isInterrupt = () => false }: Callable,
   options: CallOptions,
 ): Promise<unknown> {
   const call = { id: options.toolCallId, name, ...inputField(input) }
   let outcome: Outcome
+  let interrupt: { readonly error: unknown } | undefined
   try {
     // What the work of the step has returned, or a copy of it.
     outcome = (await turn.run.step(
@@ -71,6 +82,10 @@ export async function callTool(
         } catch (error) {
           // The call is made again when the turn continues.
           if (signal.aborted) throw error
+          if (isInterrupt(error)) {
+            interrupt = { error }
+            return { interrupted: true }
+          }
           const told = toError(error)
           showCall(turn, { ...call, state: 'failed', error: told.message })
           return { error: told }
@@ -79,6 +94,11 @@ export async function callTool(
     )) as Outcome
   } catch (error) {
     throw failed(turn, error)
+  }
+  if ('interrupted' in outcome) {
+    if (interrupt !== undefined) throw interrupt.error
+    // Only the framework can make this error.
+    return await work(input, options)
   }
   if ('error' in outcome) {
     keepCall(turn, { ...call, state: 'failed', error: outcome.error.message })

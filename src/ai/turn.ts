@@ -16,6 +16,7 @@ export type AgentRun = Pick<
   | 'update'
   | 'spend'
   | 'approve'
+  | 'requireInput'
   | 'message'
   | 'messages'
   | 'conversation'

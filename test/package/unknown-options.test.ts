@@ -24,7 +24,7 @@ import {
   urlGuard,
   verifyNotification,
 } from '../../src/client/index.js'
-import { aiSdk, openAiAgents } from '../../src/ai/index.js'
+import { aiSdk, langChain, openAiAgents } from '../../src/ai/index.js'
 import { DurableTaskManager, memoryStore } from '../../src/durable/index.js'
 import {
   a2a,
@@ -152,6 +152,10 @@ const FUNCTIONS: Record<string, Call> = {
   'AiSdk.approval(1)': (of) => aiSdk(agentRun).approval({}, of),
   'AiSdk.messages(0)': (of) => aiSdk(agentRun).messages(of),
   'AiSdk.model(1)': (of) => aiSdk(agentRun).model(any({}), of),
+  'langChain(1)': (of) => langChain(agentRun, of),
+  'LangChain.finish(2)': (of) => langChain(agentRun).finish({ invoke: any(execute) }, {}, of),
+  'LangChain.messages(0)': (of) => langChain(agentRun).messages(of),
+  'LangChain.model(1)': (of) => langChain(agentRun).model({}, of),
   'openAiAgents(1)': (of) => openAiAgents(agentRun, of),
   'OpenAiAgents.messages(0)': (of) => openAiAgents(agentRun).messages(of),
   'OpenAiAgents.model(1)': (of) => openAiAgents(agentRun).model(any({}), of),
