@@ -332,7 +332,10 @@ const NO_OPTIONS: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/^(Dialect|Codec|ClientCodec)\./, 'a handler or a client calls its dialect'],
   [/^(answersIn|openQuestionsOf|questionsIn|valueFromText|wantedBy)\(0\)/, 'a message, a task or a form'],
   [/^(Run\.spend|spendingOf)\(0\)/, 'amounts in units of any name, or a task'],
-  [/^AiSdk\.(approval\(\)\(0\)|finish\(0\))|^toolCall(Parts|sIn)\(0\)/, 'a call, a result or a message'],
+  [
+    /^AiSdk\.approval\(\)\(0\)|^(AiSdk|LangChain|OpenAiAgents)\.finish\(0\)|^toolCall(Parts|sIn)\(0\)/,
+    'a call, a result or a message',
+  ],
   [/^AgentProvider\./, 'the gateway calls its provider'],
   [
     / (HandlerObserver|TasksObserver|LeasedTasksListener|NodeResponse|IoRedisClient, NodeRedisClient)$/,
