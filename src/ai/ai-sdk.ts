@@ -6,12 +6,11 @@
 import { observed } from '../runtime/abort.js'
 import { readOptions } from '../runtime/options.js'
 import { isRecord, type Unread } from '../runtime/unread.js'
-import { toolCallAppendix } from './answer.js'
 import { durableApproval, type ApprovalOptions } from './approval.js'
-import { answerIdOf, readMessages, type MessagesOptions } from './messages.js'
+import { readMessages, type MessagesOptions } from './messages.js'
 import { durableModel, type ModelOptions } from './model.js'
 import { durableTools } from './tools.js'
-import type { AgentRun, Turn } from './turn.js'
+import { endTurn, newTurn, type AgentRun, type Turn, type TurnOptions } from './turn.js'
 import type {
   ApprovalRules,
   ApprovalStatus,
@@ -22,15 +21,7 @@ import type {
 } from './types.js'
 
 /** Options of {@link aiSdk}. */
-export interface AiSdkOptions {
-  /**
-   * Whether clients see the calls of tools, with their inputs and outputs, as status messages that `toolCallsIn` reads. Default is
-   * `true`.
-   */
-  readonly showTools?: boolean | undefined
-  /** Whether clients see the reasoning of models, as status messages with `metadata.reasoning`. Default is `false`. */
-  readonly showReasoning?: boolean | undefined
-}
+export type AiSdkOptions = TurnOptions
 
 /** What {@link aiSdk} returns: the arguments of AI SDK's functions. The methods do not use `this`. */
 export interface AiSdk {
@@ -106,23 +97,7 @@ export interface AiSdk {
  * }
  */
 export function aiSdk(run: AgentRun, options: AiSdkOptions = {}): AiSdk {
-  const { showTools = true, showReasoning = false } = readOptions(
-    options,
-    ['showTools', 'showReasoning'],
-    'aiSdk()',
-  )
-  const turn: Turn = {
-    run,
-    artifactId: answerIdOf(run.message.messageId),
-    written: new Set(),
-    open: new Map(),
-    calls: [],
-    sources: [],
-    rules: [],
-    ...{ toolNames: new Set<string>(), allowed: new Set<string>(), broken: new Map<unknown, unknown>() },
-    ...{ hasModel: false, isBehind: false, isShown: false },
-    shows: { tools: showTools, reasoning: showReasoning },
-  }
+  const turn = newTurn(run, options, 'aiSdk()')
   return {
     model: (model, options = {}) => {
       if (!isRecord(model)) {
@@ -138,26 +113,8 @@ export function aiSdk(run: AgentRun, options: AiSdkOptions = {}): AiSdk {
     messages: async (options = {}) =>
       await readMessages(run, readOptions(options, ['earlier'], 'messages()')),
     // Code may return without awaiting it.
-    finish: (result) => observed(finish(turn, result)),
+    finish: (result) => observed(endTurn(turn, async () => await readResult(turn, await result))),
   }
-}
-
-async function finish(turn: Turn, result: ResultLike | PromiseLike<ResultLike>): Promise<void> {
-  const { run } = turn
-  try {
-    await readResult(turn, await result)
-  } catch (error) {
-    run.signal.throwIfAborted()
-    throw turn.failure === undefined ? error : turn.failure.error
-  }
-  if (turn.failure !== undefined) throw turn.failure.error
-  run.signal.throwIfAborted()
-  if (!turn.hasModel)
-    throw new TypeError('No model of ai.model() was called: pass "model: ai.model(…)" to AI SDK')
-  const { artifactId, calls, isShown } = turn
-  // Those after the last text: later turns read them.
-  if (isShown && turn.isBehind) run.artifact({ artifactId, ...toolCallAppendix(calls) })
-  turn.isBehind = false
 }
 
 /** @throws {TypeError} when a tool waits for an approval that nobody asks for. Otherwise what has failed. */
@@ -173,6 +130,8 @@ async function readResult(turn: Turn, ended: ResultLike): Promise<void> {
       `The tool "${tool}" waits for an approval: pass "toolApproval: ai.approval({ ${tool}: 'user-approval' })"`,
     )
   }
+  if (!turn.hasModel)
+    throw new TypeError('No model of ai.model() was called: pass "model: ai.model(…)" to AI SDK')
 }
 
 function isIterable(value: unknown): value is AsyncIterable<{ readonly type: string }> {

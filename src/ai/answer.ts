@@ -7,7 +7,7 @@ import { isRecord, type Unread } from '../runtime/unread.js'
 import { toBase64Url } from '../runtime/base64url.js'
 import { toStandardBase64 } from '../runtime/base64.js'
 import { toolCallMetadata, type ToolCall } from '../wire/tool-calls.js'
-import { inputField, keepCall, outputField, showCall, type Turn } from './turn.js'
+import { endedCalls, inputField, keepCall, outputField, showCall, type Turn } from './turn.js'
 
 /** Receives the parts of one answer, in their order. */
 export interface AnswerWriter {
@@ -23,6 +23,7 @@ const MAX_SOURCES = 100
 
 export function writeAnswer(turn: Turn, artifactId: string): AnswerWriter {
   const { run, shows } = turn
+  const ended = endedCalls(turn)
   const reasoning = new Map<unknown, string>()
   const sources: object[] = []
   let ending: string | undefined
@@ -36,7 +37,7 @@ export function writeAnswer(turn: Turn, artifactId: string): AnswerWriter {
     run.artifact({
       artifactId,
       parts: [continues ? { text: `\n\n${part.text}` } : part],
-      ...(isFirst && turn.calls.length > 0 && { metadata: toolCallMetadata(turn.calls) }),
+      ...(isFirst && ended.length > 0 && { metadata: toolCallMetadata(ended) }),
     })
   }
 
@@ -96,7 +97,7 @@ export function rememberAnswer(turn: Turn, artifactId: string | undefined, parts
   }
   for (const call of parts.flatMap(callsOf)) {
     if (call.state !== 'called' && call.state !== 'progress') keepCall(turn, call)
-    else if (call.state === 'called' && artifactId !== undefined) turn.open.set(call.id, call)
+    else if (call.state === 'called' && artifactId !== undefined) turn.calls.push(call)
   }
 }
 
@@ -106,11 +107,6 @@ function appendixOf(metadata: object): {
   readonly metadata: object
 } {
   return { parts: [{ text: '' }], metadata }
-}
-
-/** The calls that came after the last text of an artifact. */
-export function toolCallAppendix(calls: readonly ToolCall[]): ReturnType<typeof appendixOf> {
-  return appendixOf(toolCallMetadata(calls))
 }
 
 /** Why the model has stopped: texts in AI SDK's second version of models, objects since then. */

@@ -22,7 +22,7 @@ const MAX_NAME = 150
 export function durableApproval(
   turn: Turn,
   rules: Readonly<Record<string, ApprovalRule>>,
-  { message = defaultMessage, expiresInMs }: ApprovalOptions,
+  options: ApprovalOptions,
 ): (call: CallToApprove) => Promise<ApprovalStatus> {
   turn.rules.push(rules)
   return async ({ toolCall, tools }) => {
@@ -33,36 +33,45 @@ export function durableApproval(
       const error = new TypeError(`ai.approval() has a rule for "${unknown}"; the tools are ${known}`)
       throw failed(turn, error, id)
     }
-    const status = await decide(rules, name, tools?.[name], input)
-    let decision: ApprovalStatus = status
-    if (typeOf(status) === 'user-approval') {
-      const verdict = await ask(toolCall)
-      decision = DECISIONS[verdict] ?? DECISIONS.reject
+    let decision = await decide(rules, name, tools?.[name], input)
+    if (typeOf(decision) === 'user-approval') {
+      const reason = await askForApproval(turn, toolCall, options)
+      decision = reason === undefined ? { type: 'approved' } : { type: 'denied', reason }
     }
-    if (typeOf(decision) !== 'denied') {
-      turn.allowed.add(keyOf(id, name))
-      return decision
-    }
-    const call = { id, name, state: 'rejected', ...inputField(input) } as const
-    showCall(turn, call)
-    keepCall(turn, call)
+    if (typeOf(decision) === 'denied') rejectCall(turn, { id, name, input })
+    else turn.allowed.add(keyOf(id, name))
     return decision
-  }
-
-  async function ask(call: CallToApprove['toolCall']): Promise<string> {
-    try {
-      const question = { message: message(call), expiresInMs }
-      return await turn.run.approve(call.toolName.slice(0, MAX_NAME), question)
-    } catch (error) {
-      throw failed(turn, error, call.toolCallId)
-    }
   }
 }
 
-const DECISIONS: { readonly [verdict: string]: ApprovalStatus; readonly reject: ApprovalStatus } = {
-  approve: { type: 'approved' },
-  reject: { type: 'denied', reason: 'The user has rejected it' },
-  expired: { type: 'denied', reason: 'Nobody has approved it' },
+/** Asks the user about a call, when no other call is asked about. Resolves to why it is not approved, if it is not. */
+export async function askForApproval(
+  turn: Turn,
+  call: CallToApprove['toolCall'],
+  { message = defaultMessage, expiresInMs }: ApprovalOptions,
+): Promise<string | undefined> {
+  const ask = async (): Promise<string> =>
+    await turn.run.approve(call.toolName.slice(0, MAX_NAME), { message: message(call), expiresInMs })
+  const asked = turn.asking.then(ask)
+  turn.asking = asked.catch(() => undefined)
+  let verdict: string
+  try {
+    verdict = await asked
+  } catch (error) {
+    throw failed(turn, error, call.toolCallId)
+  }
+  if (verdict === 'approve') return undefined
+  return verdict === 'expired' ? 'Nobody has approved it' : 'The user has rejected it'
+}
+
+/** Clients see that the call is not made, and later turns know it. */
+export function rejectCall(
+  turn: Turn,
+  { id, name, input }: { readonly id: string; readonly name: string; readonly input: unknown },
+): void {
+  const call = { id, name, state: 'rejected', ...inputField(input) } as const
+  showCall(turn, call)
+  keepCall(turn, call)
 }
 
 /**

@@ -8,7 +8,7 @@ import type { DeepReadonly, Part } from '../core/task.js'
 import { isRecord } from '../runtime/unread.js'
 import { answersIn, questionsIn } from '../wire/question/questions.js'
 import { toolCallsIn, type ToolCall } from '../wire/tool-calls.js'
-import type { AgentRun } from './turn.js'
+import { answerIdOf, type AgentRun } from './turn.js'
 import type { ContentPart, JsonLike, ModelMessageLike, ToolOutput } from './types.js'
 
 type AnyPart = DeepReadonly<Part>
@@ -24,11 +24,6 @@ export interface ConversationPart {
 export interface MessagesOptions {
   /** How many messages and artifacts of the earlier tasks of the conversation come before those of this task. Default is `0`. */
   readonly earlier?: number | undefined
-}
-
-/** The id of the artifact with the answers of a turn, which begins with this message. */
-export function answerIdOf(messageId: string): string {
-  return `answer-${messageId}`
 }
 
 /** The messages of the task, with the answers of its earlier turns, and what came before the task. */

@@ -28,7 +28,33 @@ type Call = {
   readonly prompt?: unknown
   readonly headers?: Readonly<Record<string, string | undefined>> | undefined
 }
-type Parts = readonly Unread[]
+
+/** What a call of a model asks for, as far as this module reads it. */
+interface Request {
+  readonly signal?: AbortSignal | undefined
+  /** The messages, as AI SDK gives them to models. Only results of tools are read. */
+  readonly prompt?: unknown
+}
+
+/** Parts of an answer, as AI SDK's models give them. Other frameworks' answers are translated. */
+export type Parts = readonly Unread[]
+
+/** What each framework's durable model does with a call. */
+export interface ModelCalls {
+  /**
+   * Makes a call as a step, and resolves to what `work` has returned, or a copy of it.
+   *
+   * @param work - Calls the model, writes the parts of its answer, and ends it by `complete`.
+   * @param partsOf - The parts of an answer that `work` has returned.
+   */
+  readonly make: <T>(
+    request: Request,
+    work: (signal: AbortSignal, writer: AnswerWriter) => Promise<T>,
+    partsOf: (answer: T) => Parts,
+  ) => Promise<T>
+  /** Ends an answer: with its bill, or with the error that the model reports. */
+  readonly complete: (end: Unread, writer: AnswerWriter, model: unknown) => void
+}
 
 const RETRY: RetryOptions = {
   attempts: 3,
@@ -41,80 +67,91 @@ const TRANSPORT = ['raw', 'ping']
 const MAX_WEIGHT = 67_108_864
 const VALUE_WEIGHT = 32
 const DELTAS = ['text-delta', 'reasoning-delta', 'tool-input-delta']
+/** The most characters of the name of a model. */
+const MAX_NAME = 200
 
-/** A model like `model`, each of whose calls is a step of the run. */
-export function durableModel<M extends ModelLike>(turn: Turn, model: M, options: ModelOptions): M {
+/** The calls of one model of a turn. */
+export function modelCalls(turn: Turn, options: ModelOptions): ModelCalls {
   const { show = true, retry = RETRY } = options
   // The mistake is found here, not at the first call.
   toRetrySettings(retry, 'model()')
   const artifactId = show ? turn.artifactId : undefined
   turn.isShown ||= show
-  const { specificationVersion, provider, modelId } = model
-
-  const call = async <T>(
-    params: Call,
-    work: (call: Call, writer: AnswerWriter) => Promise<T>,
-  ): Promise<T> => {
-    requireVersion(turn, params)
-    turn.hasModel = true
-    // The framework would ask the model what to do about the failure.
-    const brokenId = brokenIn(turn, params.prompt)
-    if (brokenId !== undefined) throw failed(turn, turn.broken.get(brokenId))
-    const ended = callsEndedIn(turn, params.prompt)
-    for (const each of ended) keepCall(turn, each)
-    const within = async ({ signal }: StepContext): Promise<unknown> => {
-      const abortSignal = params.abortSignal ? AbortSignal.any([params.abortSignal, signal]) : signal
-      for (const each of ended) showCall(turn, each)
-      const writer = artifactId === undefined ? NOTHING : writeAnswer(turn, artifactId)
-      try {
-        return await work({ ...params, abortSignal }, writer)
-      } catch (error) {
-        // Why the code has aborted it says more than what the model makes of it.
-        params.abortSignal?.throwIfAborted()
-        throw error
+  return {
+    make: async <T>(
+      request: Request,
+      work: (signal: AbortSignal, writer: AnswerWriter) => Promise<T>,
+      partsOf: (answer: T) => Parts,
+    ): Promise<T> => {
+      turn.hasModel = true
+      // The framework would ask the model what to do about the failure.
+      const brokenId = brokenIn(turn, request.prompt)
+      if (brokenId !== undefined) throw failed(turn, turn.broken.get(brokenId))
+      const ended = callsEndedIn(turn, request.prompt)
+      for (const each of ended) keepCall(turn, each)
+      const within = async ({ signal }: StepContext): Promise<unknown> => {
+        for (const each of ended) showCall(turn, each)
+        const writer = artifactId === undefined ? NOTHING : writeAnswer(turn, artifactId)
+        try {
+          return await work(request.signal ? AbortSignal.any([request.signal, signal]) : signal, writer)
+        } catch (error) {
+          // Why the code has aborted it says more than what the model makes of it.
+          request.signal?.throwIfAborted()
+          throw error
+        }
       }
-    }
-    try {
-      // What `work` has returned, or a copy of it.
-      const answer = (await turn.run.step('model', within, { retry })) as T
+      let answer: T
+      try {
+        // What `work` has returned, or a copy of it.
+        answer = (await turn.run.step('model', within, { retry })) as T
+      } catch (error) {
+        throw failed(turn, error)
+      }
       // The code has caught what an earlier model threw, and does without that.
       turn.failure = undefined
+      rememberAnswer(turn, artifactId, partsOf(answer))
       return answer
-    } catch (error) {
-      throw failed(turn, error)
-    }
+    },
+    complete: (end, writer, model) => {
+      const amounts = amountsOf(end['usage'])
+      if (Object.keys(amounts).length > 0) {
+        turn.run.spend({ ...amounts, ...(typeof model === 'string' && { model: model.slice(0, MAX_NAME) }) })
+      }
+      complete(end, writer)
+    },
   }
+}
 
-  const spend = (usage: unknown): void => {
-    const amounts = amountsOf(usage)
-    if (Object.keys(amounts).length > 0) turn.run.spend({ model: modelId.slice(0, 200), ...amounts })
-  }
-
+/** A model like `model`, each of whose calls is a step of the run. */
+export function durableModel<M extends ModelLike>(turn: Turn, model: M, options: ModelOptions): M {
+  const { make, complete } = modelCalls(turn, options)
+  const { specificationVersion, provider, modelId } = model
   const wrapper = {
     ...{ specificationVersion, provider, modelId },
     get supportedUrls() {
       return model.supportedUrls
     },
     async doGenerate(params: Call): Promise<object> {
-      const result = await call(params, async (given, writer) => {
+      requireVersion(turn, params)
+      const work = async (abortSignal: AbortSignal, writer: AnswerWriter): Promise<Unread> => {
         // The framework passes the options of its version of models.
-        const result = withoutTransport(await model.doGenerate(given as never))
+        const result = withoutTransport(await model.doGenerate({ ...params, abortSignal } as never))
         for (const part of partsOf(result)) writer.write(part)
-        complete(result, writer, spend)
+        complete(result, writer, modelId)
         return result
-      })
-      rememberAnswer(turn, artifactId, partsOf(result))
-      return result
+      }
+      return await make({ ...params, signal: params.abortSignal }, work, partsOf)
     },
     async doStream(params: Call): Promise<object> {
-      const parts = await call(params, async (given, writer) => {
+      requireVersion(turn, params)
+      const work = async (abortSignal: AbortSignal, writer: AnswerWriter): Promise<Parts> => {
         // As above.
-        const { stream } = await model.doStream(given as never)
+        const { stream } = await model.doStream({ ...params, abortSignal } as never)
         const parts = await readAll(stream, writer)
-        complete(parts.findLast(({ type }) => type === 'finish') ?? {}, writer, spend)
+        complete(parts.findLast(({ type }) => type === 'finish') ?? {}, writer, modelId)
         return parts
-      })
-      rememberAnswer(turn, artifactId, parts)
+      }
+      const parts = await make({ ...params, signal: params.abortSignal }, work, (answer) => answer)
       return { stream: streamOf(parts) }
     },
   }
@@ -132,9 +169,7 @@ function requireVersion(turn: Turn, { headers }: Call): void {
 
 const NOTHING: AnswerWriter = { write: () => undefined, end: () => undefined }
 
-/** Ends an answer: with its bill, or with the error that the model reports. */
-function complete(end: Unread, writer: AnswerWriter, spend: (usage: unknown) => void): void {
-  spend(end['usage'])
+function complete(end: Unread, writer: AnswerWriter): void {
   const reason = finishReasonOf(end)
   // AI SDK says `interrupted` where a provider's stream has ended early.
   if (reason === undefined || reason === 'interrupted')

@@ -15,7 +15,9 @@ interface CallOptions {
 
 type Work = (input: unknown, options: CallOptions) => unknown
 type Outcome =
-  { readonly output: unknown } | { readonly error: { readonly name: string; readonly message: string } }
+  | { readonly output: unknown }
+  | { readonly interrupted: true }
+  | { readonly error: { readonly name: string; readonly message: string } }
 
 /** The most characters of the name of a step. */
 const MAX_NAME = 200
@@ -57,13 +59,23 @@ function durableTool(turn: Turn, name: string, tool: object): object {
   }
 }
 
-async function callTool(
+interface Callable {
+  readonly name: string
+  readonly work: Work
+  readonly input: unknown
+  /** Whether the tool has thrown this to ask a question: the framework calls it again with the answer. */
+  readonly isInterrupt?: (error: unknown) => boolean
+}
+
+/** Makes one call of a tool as a step, or resolves to what it has returned before. */
+export async function callTool(
   turn: Turn,
-  { name, work, input }: { readonly name: string; readonly work: Work; readonly input: unknown },
+  { name, work, input, isInterrupt = () => false }: Callable,
   options: CallOptions,
 ): Promise<unknown> {
   const call = { id: options.toolCallId, name, ...inputField(input) }
   let outcome: Outcome
+  let interrupt: { readonly error: unknown } | undefined
   try {
     // What the work of the step has returned, or a copy of it.
     outcome = (await turn.run.step(
@@ -80,6 +92,10 @@ async function callTool(
         } catch (error) {
           // The call is made again when the turn continues.
           if (signal.aborted || isMisuse(error)) throw error
+          if (isInterrupt(error)) {
+            interrupt = { error }
+            return { interrupted: true }
+          }
           const told = toError(error)
           showCall(turn, { ...call, state: 'failed', error: told.message })
           return { error: told }
@@ -88,6 +104,11 @@ async function callTool(
     )) as Outcome
   } catch (error) {
     throw failed(turn, error, call.id)
+  }
+  if ('interrupted' in outcome) {
+    if (interrupt !== undefined) throw interrupt.error
+    // Only the framework can make this error.
+    return await work(input, options)
   }
   if ('error' in outcome) {
     keepCall(turn, { ...call, state: 'failed', error: outcome.error.message })
@@ -130,7 +151,8 @@ function toError(error: unknown): { readonly name: string; readonly message: str
  * The calls that clients have seen begin, and whose results only the next prompt has: of tools that are no steps or do not exist,
  * and those with an invalid input.
  */
-export function callsEndedIn({ open }: Turn, prompt: unknown): ToolCall[] {
+export function callsEndedIn({ calls }: Turn, prompt: unknown): ToolCall[] {
+  const open = new Map(calls.flatMap((call) => (call.state === 'called' ? [[call.id, call] as const] : [])))
   if (open.size === 0) return []
   return resultsIn(prompt).flatMap(({ toolCallId, output }) => {
     const call = typeof toolCallId === 'string' ? open.get(toolCallId) : undefined

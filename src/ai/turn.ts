@@ -4,8 +4,9 @@
  * @module
  */
 import type { ReadonlyJson } from '../core/json-types.js'
+import { readOptions } from '../runtime/options.js'
 import type { Run } from '../server/run/run.js'
-import { toolCallParts, type ToolCall } from '../wire/tool-calls.js'
+import { toolCallMetadata, toolCallParts, type ToolCall } from '../wire/tool-calls.js'
 import type { ApprovalRule } from './types.js'
 
 /** What is used of a run. */
@@ -16,6 +17,7 @@ export type AgentRun = Pick<
   | 'update'
   | 'spend'
   | 'approve'
+  | 'requireInput'
   | 'message'
   | 'messages'
   | 'conversation'
@@ -30,9 +32,10 @@ export interface Turn {
   readonly artifactId: string
   /** The artifacts that have text already. */
   readonly written: Set<string>
-  /** The calls of tools that clients have seen begin, and not end, by their ids. */
-  readonly open: Map<string, ToolCall>
-  /** The calls of tools that are over, oldest first. */
+  /**
+   * The calls of tools that are over, and those with the state `called`, which clients have seen begin and not end. They are in
+   * the order in which the models have asked for them: calls at a time may end in any order.
+   */
   readonly calls: ToolCall[]
   /** The sources that the models have named, oldest first. */
   readonly sources: object[]
@@ -42,6 +45,8 @@ export interface Turn {
   isShown: boolean
   /** Whether status messages show calls of tools, and the reasoning of models. */
   readonly shows: { readonly tools: boolean; readonly reasoning: boolean }
+  /** Resolves when no call of a tool waits for an approval: a run asks one thing at a time. */
+  asking: Promise<unknown>
   /** Whether a model of this turn was called. */
   hasModel: boolean
   /** The names of the tools whose calls are steps. */
@@ -57,6 +62,60 @@ export interface Turn {
    * removes that of an earlier model: the code has caught it.
    */
   failure?: { readonly error: unknown } | undefined
+}
+
+/** Options of a turn. */
+export interface TurnOptions {
+  /**
+   * Whether clients see the calls of tools, with their inputs and outputs, as status messages that `toolCallsIn` reads. Default is
+   * `true`.
+   */
+  readonly showTools?: boolean | undefined
+  /** Whether clients see the reasoning of models, as status messages with `metadata.reasoning`. Default is `false`. */
+  readonly showReasoning?: boolean | undefined
+}
+
+/** @throws {TypeError} naming the invalid option of the function `of`. */
+export function newTurn(run: AgentRun, options: TurnOptions, of: string): Turn {
+  const { showTools = true, showReasoning = false } = readOptions(options, ['showTools', 'showReasoning'], of)
+  return {
+    run,
+    artifactId: answerIdOf(run.message.messageId),
+    written: new Set(),
+    calls: [],
+    sources: [],
+    rules: [],
+    ...{ toolNames: new Set<string>(), allowed: new Set<string>(), broken: new Map<unknown, unknown>() },
+    ...{ hasModel: false, isBehind: false, isShown: false, asking: Promise.resolve() },
+    shows: { tools: showTools, reasoning: showReasoning },
+  }
+}
+
+/**
+ * Waits for the framework's loop, and keeps what later turns read.
+ *
+ * @throws As a rejection, why the model, a tool's step or an approval has failed, in place of what the framework made of it.
+ */
+export async function endTurn(turn: Turn, loop: () => Promise<void>): Promise<void> {
+  const { run, artifactId } = turn
+  try {
+    await loop()
+  } catch (error) {
+    run.signal.throwIfAborted()
+    throw turn.failure === undefined ? error : turn.failure.error
+  }
+  if (turn.failure !== undefined) throw turn.failure.error
+  run.signal.throwIfAborted()
+  // Those after the last text: later turns read them.
+  if (turn.isShown && turn.isBehind) {
+    run.artifact({ artifactId, parts: [{ text: '' }], metadata: toolCallMetadata(endedCalls(turn)) })
+  }
+  turn.isBehind = false
+}
+
+/** The id of the artifact with the answers of a turn, which begins with this message. */
+export function answerIdOf(messageId: string): string {
+  return `answer-${messageId}`
 }
 
 /** The most characters of JSON of an input or an output that clients see. */
@@ -85,11 +144,21 @@ export function showCall({ run, shows }: Turn, call: ToolCall): void {
  * there is no more room.
  */
 export function keepCall(turn: Turn, call: ToolCall): void {
-  const { calls, open } = turn
-  calls.push({ ...open.get(call.id), ...call })
-  open.delete(call.id)
+  const { calls } = turn
+  const at = calls.findLastIndex(({ id, state }) => id === call.id && state === 'called')
+  if (at === -1) calls.push(call)
+  else calls[at] = { ...calls[at], ...call }
   turn.isBehind = true
-  while (JSON.stringify(calls).length > MAX_KEPT) calls.shift()
+  while (JSON.stringify(endedCalls(turn)).length > MAX_KEPT) {
+    calls.splice(
+      calls.findIndex(({ state }) => state !== 'called'),
+      1,
+    )
+  }
+}
+
+export function endedCalls({ calls }: Turn): readonly ToolCall[] {
+  return calls.filter(({ state }) => state !== 'called')
 }
 
 /** The field of a call, for clients. It is left out where it is too large. */

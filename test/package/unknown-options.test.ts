@@ -24,7 +24,7 @@ import {
   urlGuard,
   verifyNotification,
 } from '../../src/client/index.js'
-import { aiSdk } from '../../src/ai/index.js'
+import { aiSdk, langChain, openAiAgents } from '../../src/ai/index.js'
 import { DurableTaskManager, memoryStore } from '../../src/durable/index.js'
 import {
   a2a,
@@ -152,6 +152,14 @@ const FUNCTIONS: Record<string, Call> = {
   'AiSdk.approval(1)': (of) => aiSdk(agentRun).approval({}, of),
   'AiSdk.messages(0)': (of) => aiSdk(agentRun).messages(of),
   'AiSdk.model(1)': (of) => aiSdk(agentRun).model(any({}), of),
+  'langChain(1)': (of) => langChain(agentRun, of),
+  'LangChain.finish(2)': (of) => langChain(agentRun).finish({ invoke: any(execute) }, {}, of),
+  'LangChain.messages(0)': (of) => langChain(agentRun).messages(of),
+  'LangChain.model(1)': (of) => langChain(agentRun).model({}, of),
+  'openAiAgents(1)': (of) => openAiAgents(agentRun, of),
+  'OpenAiAgents.messages(0)': (of) => openAiAgents(agentRun).messages(of),
+  'OpenAiAgents.model(1)': (of) => openAiAgents(agentRun).model(any({}), of),
+  'OpenAiAgents.tools(1)': (of) => openAiAgents(agentRun).tools([], of),
   'testDurable(1)': (of: object) => testDurable(execute, { messages: ['x'], ...of }),
   'testTaskStore(0)': (of: object) =>
     testTaskStore({ test: execute, create: any(execute), supports: { hints: false, reopen: false }, ...of }),
@@ -324,7 +332,10 @@ const NO_OPTIONS: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/^(Dialect|Codec|ClientCodec)\./, 'a handler or a client calls its dialect'],
   [/^(answersIn|openQuestionsOf|questionsIn|valueFromText|wantedBy)\(0\)/, 'a message, a task or a form'],
   [/^(Run\.spend|spendingOf)\(0\)/, 'amounts in units of any name, or a task'],
-  [/^AiSdk\.(approval\(\)\(0\)|finish\(0\))|^toolCall(Parts|sIn)\(0\)/, 'a call, a result or a message'],
+  [
+    /^AiSdk\.approval\(\)\(0\)|^(AiSdk|LangChain|OpenAiAgents)\.finish\(0\)|^toolCall(Parts|sIn)\(0\)/,
+    'a call, a result or a message',
+  ],
   [/^AgentProvider\./, 'the gateway calls its provider'],
   [
     / (HandlerObserver|TasksObserver|LeasedTasksListener|NodeResponse|IoRedisClient, NodeRedisClient)$/,

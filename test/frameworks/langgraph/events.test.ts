@@ -1,0 +1,214 @@
+/** The table of the page: a case for each row, with the real package. */
+import { A2AClient, toolCallsIn } from 'a2a-tasks/client'
+import { langChain, type GraphOptions } from 'a2a-tasks/ai'
+import { fakeAgent } from 'a2a-tasks/testing'
+import { expect, test } from 'vitest'
+import { read } from '../../support/repository.js'
+import { describeWith } from '../installed.js'
+import { canceledSignalOf, seenOf } from '../seen.js'
+import { agentOf, answer, lang, modelOf, toolOf, type Answer, type Call } from './kit.js'
+
+const ROME = { city: 'Rome' }
+const CALL: [string, string, object][] = [['weather', 'c1', ROME]]
+const ABOUT = { id: 'c1', name: 'weather', input: ROME }
+
+/** What a client sees of an agent with the tool `weather` whose model gives these answers. */
+async function seen(
+  answers: Parameters<typeof modelOf>[0],
+  { weather = () => 'clear', options = {} }: { weather?: () => unknown; options?: object } = {},
+): ReturnType<typeof seenOf> {
+  const tools = [await toolOf('weather', weather)]
+  return await seenOf(agentOf(await modelOf(answers), { tools, options }))
+}
+
+/** An answer with these blocks. */
+function blocks(...content: readonly object[]): Answer {
+  return [{ content }, ...answer([])]
+}
+
+const CASES: Readonly<Record<string, () => Promise<void>>> = {
+  async '`content`: a text, or blocks of text'() {
+    const { task, chunks } = await seen([answer(['Hel', 'lo'], CALL), answer(['Sunny'])])
+    expect(task.artifacts).toMatchObject([{ parts: [{ text: 'Hello\n\nSunny' }] }])
+    expect(chunks).toEqual(['Hel', 'lo', '\n\nSunny'])
+    const block = await seen([blocks({ type: 'text', text: 'Block', annotations: ['no'] })])
+    expect(block.task.artifacts).toMatchObject([{ parts: [{ text: 'Block' }] }])
+    expect(JSON.stringify(block.task)).not.toContain('annotations')
+  },
+  async '`content`: `image`, `image_url`, `audio`, `video`, `file`'() {
+    const { task } = await seen([
+      blocks(
+        { type: 'image', mimeType: 'image/webp', data: 'AQID' },
+        { type: 'image_url', image_url: { url: 'https://example.com/a.png' } },
+        { type: 'audio', mimeType: 'audio/wav', data: 'BAUG' },
+        { type: 'video', mimeType: 'video/mp4', url: 'https://example.com/a.mp4' },
+        { type: 'file', mimeType: 'application/pdf', data: 'AQID' },
+        { type: 'file', fileId: 'f1' },
+      ),
+    ])
+    expect(task.artifacts[0]?.parts).toEqual([
+      { raw: 'AQID', mediaType: 'image/webp' },
+      { url: 'https://example.com/a.png', mediaType: 'image/png' },
+      { raw: 'BAUG', mediaType: 'audio/wav' },
+      { url: 'https://example.com/a.mp4', mediaType: 'video/mp4' },
+      { raw: 'AQID', mediaType: 'application/pdf' },
+    ])
+  },
+  async '`content`: `reasoning`, `thinking`'() {
+    for (const block of [
+      { type: 'reasoning', reasoning: 'I think' },
+      { type: 'thinking', thinking: 'I think' },
+    ]) {
+      expect((await seen([blocks(block)])).texts).toEqual([])
+      const shown = await seen([blocks(block)], { options: { showReasoning: true } })
+      expect(shown).toMatchObject({ texts: ['I think'], metadata: [{ reasoning: true }] })
+    }
+  },
+  async '`content`: other blocks'() {
+    const { task, texts } = await seen([blocks({ type: 'text', text: 'Hi' }, { type: 'other', x: 1 })])
+    expect(task.artifacts).toMatchObject([{ parts: [{ text: 'Hi' }] }])
+    expect(texts).toEqual([])
+  },
+  async '`tool_calls`'() {
+    const { calls } = await seen([answer([], CALL), answer(['Sunny'])])
+    expect(calls[0]).toEqual({ ...ABOUT, state: 'called' })
+  },
+  async 'a message of a tool'() {
+    const good = await seen([answer([], CALL), answer(['Sunny'])])
+    expect(good.calls.at(-1)).toEqual({ ...ABOUT, state: 'done', output: 'clear' })
+    expect(toolCallsIn(good.task.artifacts[0])).toEqual([good.calls.at(-1)])
+    const large = await seen([answer([], CALL), answer(['Long'])], { weather: () => 'x'.repeat(16_385) })
+    expect(large.calls.at(-1)).toEqual({ ...ABOUT, state: 'done' })
+    const bad = await seen([answer([], CALL), answer(['No idea'])], {
+      weather: () => {
+        throw new Error('closed')
+      },
+    })
+    expect(bad.type).toBe('completed')
+    expect(bad.calls.at(-1)).toEqual({ ...ABOUT, state: 'failed', error: 'closed' })
+    // A tool that does not exist.
+    const none = await seen([answer([], [['nothing', 'c1', ROME]]), answer(['Sorry'])])
+    expect(none.calls.map(({ state }) => state)).toEqual(['called', 'failed'])
+  },
+  async '`usage_metadata`'() {
+    const { spent } = await seen([answer([], CALL), answer(['Sunny'])])
+    expect(spent).toEqual({
+      ...{ inputTokens: 20, outputTokens: 10, cachedInputTokens: 8, reasoningTokens: 4 },
+    })
+  },
+  async '`response_metadata`: the reason'() {
+    for (const [word, finishReason] of [
+      ['length', 'length'],
+      ['max_tokens', 'length'],
+      ['content_filter', 'content-filter'],
+    ] as const) {
+      const { task } = await seen([answer(['Half'], [], word)])
+      expect(task.artifacts).toMatchObject([{ metadata: { finishReason } }])
+    }
+    expect((await seen([answer(['Hello'], [], 'end_turn')])).task.artifacts[0]?.metadata).toBeUndefined()
+  },
+  async '`interrupt()`'() {
+    const { interrupt } = await lang()
+    const tools = [await toolOf('weather', ({ city }) => interrupt(`Ask ${city}?`))]
+    const model = await modelOf([answer([], CALL), answer(['Sunny'])])
+    const asked = await seenOf(agentOf(model, { tools }), { verdict: 'yes' })
+    expect(asked.texts).toContain('Ask Rome?')
+    expect(asked.task.history.map(({ state }) => state)).toContain('input-required')
+    expect(asked.calls.at(-1)).toEqual({ ...ABOUT, state: 'done', output: 'yes' })
+    const approved = await seenOf(
+      agentOf(model, {
+        tools,
+        finish: (run): GraphOptions => ({
+          ask: (value) => run.approve('weather', { message: String(value) }),
+        }),
+      }),
+      { verdict: 'reject' },
+    )
+    expect(approved.calls.at(-1)).toMatchObject({ state: 'done', output: 'reject' })
+  },
+  async 'an error of the model, of a node, and too many steps'() {
+    const failed = await seen([() => Promise.reject(new Error('overloaded'))])
+    expect(failed).toMatchObject({ type: 'failed', errors: ['Error: overloaded'] })
+    const { messages, artifacts } = failed.task
+    expect(JSON.stringify({ messages, artifacts })).not.toContain('overloaded')
+    const model = await modelOf(Array.from({ length: 9 }, () => answer([], CALL)))
+    const tools = [await toolOf('weather', () => 'clear')]
+    const finish = (): GraphOptions => ({ config: { recursionLimit: 3 } })
+    const many = await seenOf(agentOf(model, { tools, finish }))
+    expect(many).toMatchObject({ type: 'failed', errors: [expect.stringContaining('Recursion limit')] })
+  },
+  async 'an abort'() {
+    const { type, signal } = await canceledSignalOf((onCall) => async (run) => {
+      await agentOf(await modelOf([({ signal }) => onCall(signal)]))(run)
+    })
+    expect({ type, aborted: signal?.aborted }).toEqual({ type: 'canceled', aborted: true })
+  },
+  async 'the state, and events of other nodes'() {
+    const { createReactAgent } = await lang()
+    const model = await modelOf([answer(['Hello'])])
+    let last: unknown
+    const { task } = await seenOf(async (run) => {
+      const ai = langChain(run)
+      const agent = createReactAgent({ llm: ai.model(model), tools: [] })
+      const { messages } = await ai.finish(agent, { messages: await ai.messages() })
+      last = messages.at(-1)
+    })
+    expect(last).toMatchObject({ content: 'Hello' })
+    expect(task.messages.map(({ role }) => role)).toEqual(['user'])
+  },
+}
+
+const [, table = ''] = /^## Where the output.*\n\n([^]*?)\n\n/m.exec(read('docs/guides/langgraph.md')) ?? []
+const ROWS = table
+  .split('\n')
+  .slice(2)
+  .map((line) => line.split('|')[1]?.trim() ?? '')
+
+describeWith('@langchain/langgraph', () => {
+  test('the table has a row for each case', () => {
+    expect(ROWS).toEqual(Object.keys(CASES))
+  })
+
+  test.each(Object.entries(CASES))('%s', async (_, check) => {
+    await check()
+  })
+
+  test('the conversation has files of the user, and the calls and texts of earlier tasks', async () => {
+    const calls: Call[] = []
+    const model = await modelOf([answer([], CALL), answer(['Sunny']), answer(['As I said'])], calls)
+    const weather = await toolOf('weather', () => 'clear')
+    const agent = fakeAgent(async (run) => {
+      const { createReactAgent } = await lang()
+      const ai = langChain(run)
+      const graph = createReactAgent({ llm: ai.model(model), tools: ai.tools([weather]) })
+      await ai.finish(graph, { messages: await ai.messages({ earlier: 20 }) })
+    })
+    const client = await A2AClient.connect(agent.url, { fetch: agent.fetch })
+    const image = { raw: 'AQID', mediaType: 'image/png' }
+    const result = await client.run({ parts: [{ text: 'Weather?' }, image] })
+    if (result.type !== 'completed') throw new Error(result.type)
+    await client.run('Really?', { contextId: result.task.contextId })
+    expect(calls[2]?.messages).toMatchObject([
+      {
+        type: 'human',
+        content: [
+          { type: 'text', text: 'Weather?' },
+          { type: 'image', mimeType: 'image/png', data: 'AQID' },
+        ],
+      },
+      { type: 'ai', tool_calls: [{ id: 'c1', name: 'weather', args: ROME }] },
+      { type: 'tool', content: 'clear', tool_call_id: 'c1', status: 'success' },
+      { type: 'ai', content: 'Sunny' },
+      { type: 'human', content: [{ type: 'text', text: 'Really?' }] },
+    ])
+  })
+
+  test('what is no chat model, and no tool, is refused', async () => {
+    const { errors } = await seenOf((run) => {
+      const ai = langChain(run)
+      expect(() => ai.model({})).toThrow('must be a chat model')
+      ai.tools([{ name: 'other', invoke: () => 1 }])
+    })
+    expect(errors).toEqual([expect.stringContaining('"other" is no tool of LangChain')])
+  })
+})
