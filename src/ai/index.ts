@@ -1,9 +1,14 @@
 /**
- * Agents with AI SDK as durable functions. Nothing of the framework is imported.
+ * Agents with AI SDK as durable functions, and remote agents as tools and models of frameworks. Nothing of a framework is imported.
  *
  * @module
  */
 export { aiSdk, type AiSdk, type AiSdkOptions } from './ai-sdk.js'
+export { agentTool, type AgentTool, type AgentToolInput, type AgentToolSchema } from './agent/tool.js'
+export { openAiAgentTool, type OpenAiAgentTool, type OpenAiToolOutput } from './agent/openai-agents.js'
+export { langChainAgentTool, type LangChainAgentTool, type LangChainBlock } from './agent/langchain.js'
+export type { AgentToolOptions, ParametersSchema, RemoteAgentLike } from './agent/call.js'
+export type { AgentFile, AgentModelOutput, AgentOutput } from './agent/output.js'
 export { toModelMessages, type ConversationPart, type MessagesOptions } from './messages.js'
 export type { ApprovalOptions, ApprovalRule } from './approval.js'
 export type { ModelOptions } from './model.js'
