@@ -7,6 +7,17 @@ export { aiSdk, type AiSdk, type AiSdkOptions } from './ai-sdk.js'
 export { agentTool, type AgentTool, type AgentToolInput, type AgentToolSchema } from './agent/tool.js'
 export { openAiAgentTool, type OpenAiAgentTool, type OpenAiToolOutput } from './agent/openai-agents.js'
 export { langChainAgentTool, type LangChainAgentTool, type LangChainBlock } from './agent/langchain.js'
+export { agentModel, type AgentModelOptions } from './agent/model.js'
+export type {
+  AgentModel,
+  AgentModelContent,
+  AgentModelEnd,
+  AgentModelMetadata,
+  AgentModelPart,
+  AgentModelRequest,
+  AgentModelStreamPart,
+  AgentModelWarning,
+} from './agent/model-types.js'
 export type { AgentToolOptions, ParametersSchema, RemoteAgentLike } from './agent/call.js'
 export type { AgentFile, AgentModelOutput, AgentOutput } from './agent/output.js'
 export { toModelMessages, type ConversationPart, type MessagesOptions } from './messages.js'

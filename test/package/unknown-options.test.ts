@@ -24,7 +24,7 @@ import {
   urlGuard,
   verifyNotification,
 } from '../../src/client/index.js'
-import { agentTool, aiSdk, langChainAgentTool, openAiAgentTool } from '../../src/ai/index.js'
+import { agentModel, agentTool, aiSdk, langChainAgentTool, openAiAgentTool } from '../../src/ai/index.js'
 import { DurableTaskManager, memoryStore } from '../../src/durable/index.js'
 import {
   a2a,
@@ -148,6 +148,7 @@ const FUNCTIONS: Record<string, Call> = {
   'signAgentCard(1)': (of) => signAgentCard(agent.card, of),
   'sqliteStore(1)': (of) => sqliteStore(any({ prepare: execute, exec: execute }), of),
   'taskManagerFromEnvironment(1)': (of) => taskManagerFromEnvironment(execute, of),
+  'agentModel(1)': (of) => agentModel(client, of),
   'agentTool(1)': (of) => agentTool(client, of),
   'langChainAgentTool(1)': (of) => langChainAgentTool(client, of),
   'openAiAgentTool(1)': (of) => openAiAgentTool(client, of),
@@ -329,7 +330,10 @@ const NO_OPTIONS: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/^(Run\.spend|spendingOf)\(0\)/, 'amounts in units of any name, or a task'],
   [/^AiSdk\.(approval\(\)\(0\)|finish\(0\))|^toolCall(Parts|sIn)\(0\)/, 'a call, a result or a message'],
   [/^AgentProvider\./, 'the gateway calls its provider'],
-  [/^((Open|Lang)\w+)?AgentTool\.|^langChainAgentTool\(\)/, 'the framework calls the tool'],
+  [
+    /^((Open|Lang)\w+)?AgentTool\.|^AgentModel\.|^langChainAgentTool\(\)/,
+    'the framework calls the tool or model',
+  ],
   [
     / (HandlerObserver|TasksObserver|LeasedTasksListener|NodeResponse|IoRedisClient, NodeRedisClient)$/,
     'an object of the user with methods',

@@ -18,7 +18,6 @@ import { isRecord, type Unread } from '../../runtime/unread.js'
 import type { DelegatedMessage } from '../../server/journal/call-types.js'
 import type { Run } from '../../server/run/run.js'
 import { textOf } from '../../wire/text.js'
-import { violationOf } from '../../wire/question/violation.js'
 import { AgentFailure, outputOf, type AgentOutput } from './output.js'
 
 /** What is used of a client: an `A2AClient` is one. */
@@ -67,7 +66,7 @@ export interface AgentCall {
   readonly name: string
   readonly description: string
   readonly parameters: ParametersSchema
-  /** `undefined` if the input has the form of {@link parameters}, as far as can be said. */
+  /** What is wrong with an input. The agent checks data itself. */
   readonly problemOf: (input: unknown) => string | undefined
   /**
    * Yields what the agent says while it works, and its output last. Leaving the loop cancels the agent's task.
@@ -115,8 +114,9 @@ export function toAgentCall(agent: RemoteAgentLike, given: AgentToolOptions, whe
   requireText('name', name)
   const parameters = parametersOf(options)
   const problemOf = (input: unknown): string | undefined => {
-    const found = violationOf(parameters, input)
-    return found === undefined ? undefined : `input${found.path} ${found.reason}`
+    if (!isRecord(input)) return 'The input must be an object'
+    const isText = options.inputSchema === undefined || isAnswer(input)
+    return isText && typeof input['message'] !== 'string' ? '"message" must be a text' : undefined
   }
   return {
     name,

@@ -66,14 +66,26 @@ const MAX_PARTS = 1_000
  * @throws {AgentFailure} for a result that is neither a success nor a question.
  */
 export function outputOf(agent: string, result: AgentResult, maxBytes: number): AgentOutput {
-  const { ok, type, text } = result
+  const state = requireAnswer(agent, result)
+  const { text } = result
   const task = isRecord(result.task) ? result.task : {}
-  if (ok)
-    return contentOf('completed', text, [...artifactPartsOf(task), ...partsOf(result.message)], maxBytes)
-  if (type !== 'input-required' && type !== 'auth-required') {
-    throw new AgentFailure(`${agent}: ${type}${text === '' ? '' : `: ${text.slice(0, MAX_REASON)}`}`)
-  }
-  return { ...contentOf(type, text, partsOf(task['message']), maxBytes), taskId: String(task['id']) }
+  if (state === 'completed')
+    return contentOf(state, text, [...artifactPartsOf(task), ...partsOf(result.message)], maxBytes)
+  return { ...contentOf(state, text, partsOf(task['message']), maxBytes), taskId: String(task['id']) }
+}
+
+/**
+ * The state of a task that has ended well, or waits.
+ *
+ * @throws {AgentFailure} with the reason, for any other result.
+ */
+export function requireAnswer(
+  agent: string,
+  { ok, type, text }: AgentResult,
+): Exclude<AgentOutput['state'], 'working'> {
+  if (ok) return 'completed'
+  if (type === 'input-required' || type === 'auth-required') return type
+  throw new AgentFailure(`${agent}: ${type}${text === '' ? '' : `: ${text.slice(0, MAX_REASON)}`}`)
 }
 
 /** The text for the model. Whatever is not only an answer is JSON, so that it sees the state and the data. */
