@@ -12,6 +12,13 @@ it.each(Object.entries(SIZES))('the %s takes what the table of sizes says', asyn
   expect(share, `${measured} kB: correct test/support/sizes.ts and the pages`).toBeLessThan(TOLERANCE)
 })
 
+it.each(['agentTool', 'agentModel', 'openAiAgentTool', 'langChainAgentTool'])(
+  '%s takes at most 4 kB',
+  async (name) => {
+    expect(await kBOf(`export { ${name} } from 'a2a-tasks/ai'`)).toBeLessThanOrEqual(4)
+  },
+)
+
 it('docs/README.md names the size of the core', () => {
   expect(read('docs/README.md')).toContain(`${SIZES.core.kB} kB minified and gzipped`)
 })
