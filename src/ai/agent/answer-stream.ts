@@ -1,5 +1,5 @@
 /**
- * What an agent does, as the parts of a model's answer.
+ * The work of an agent as the parts of a model's answer.
  *
  * @module
  */

@@ -18,7 +18,7 @@ import { isRecord, type Unread } from '../../runtime/unread.js'
 import type { DelegatedMessage } from '../../server/journal/call-types.js'
 import type { Run } from '../../server/run/run.js'
 import { textOf } from '../../wire/text.js'
-import { AgentFailure, outputOf, type AgentOutput } from './output.js'
+import { AgentFailure, outputOf, type AgentOutput, type AgentResult } from './output.js'
 
 /** What is used of a client: an `A2AClient` is one. */
 export interface RemoteAgentLike {
@@ -149,7 +149,7 @@ async function delegate(
 ): Promise<AgentOutput> {
   const { name } = agent.card
   const answered = onQuestion && {
-    onInputRequired: async (question: Parameters<typeof outputOf>[1]) => {
+    onInputRequired: async (question: AgentResult) => {
       const answer = await onQuestion(outputOf(name, question, maxBytes))
       if (answer !== undefined) return answer
       const { parts } = await run.requireInput(question.text)

@@ -1,5 +1,5 @@
 /**
- * What a remote agent returns, as the result of a tool.
+ * The result of a remote agent as that of a tool.
  *
  * @module
  */
