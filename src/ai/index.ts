@@ -1,5 +1,6 @@
 /**
- * Agents with AI SDK and other frameworks as durable functions. Nothing of a framework is imported.
+ * Agents with AI SDK and other frameworks as durable functions, and remote agents as tools and models of frameworks. Nothing of a
+ * framework is imported.
  *
  * @module
  */
@@ -13,6 +14,22 @@ export {
   type OpenAiResultLike,
 } from './openai-agents.js'
 export type { OpenAiContent, OpenAiItem } from './openai-items.js'
+export { agentTool, type AgentTool, type AgentToolInput, type AgentToolSchema } from './agent/tool.js'
+export { openAiAgentTool, type OpenAiAgentTool, type OpenAiToolOutput } from './agent/openai-agents.js'
+export { langChainAgentTool, type LangChainAgentTool } from './agent/langchain.js'
+export { agentModel, type AgentModelOptions } from './agent/model.js'
+export type {
+  AgentModel,
+  AgentModelContent,
+  AgentModelEnd,
+  AgentModelMetadata,
+  AgentModelPart,
+  AgentModelRequest,
+  AgentModelStreamPart,
+  AgentModelWarning,
+} from './agent/model-types.js'
+export type { AgentToolOptions, ParametersSchema, RemoteAgentLike } from './agent/call.js'
+export type { AgentFile, AgentModelOutput, AgentOutput } from './agent/output.js'
 export { toModelMessages, type ConversationPart, type MessagesOptions } from './messages.js'
 export type { ApprovalOptions } from './approval.js'
 export type { ModelOptions } from './model.js'

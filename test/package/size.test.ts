@@ -12,6 +12,15 @@ it.each(Object.entries(SIZES))('the %s takes what the table of sizes says', asyn
   expect(share, `${measured} kB: correct test/support/sizes.ts and the pages`).toBeLessThan(TOLERANCE)
 })
 
+it.each([
+  ['agentTool', 4],
+  ['openAiAgentTool', 4],
+  ['langChainAgentTool', 4],
+  ['agentModel', 5],
+])('%s takes at most %d kB', async (name, kB) => {
+  expect(await kBOf(`export { ${name} } from 'a2a-tasks/ai'`)).toBeLessThanOrEqual(kB)
+})
+
 it('docs/README.md names the size of the core', () => {
   expect(read('docs/README.md')).toContain(`${SIZES.core.kB} kB minified and gzipped`)
 })

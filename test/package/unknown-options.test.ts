@@ -24,7 +24,15 @@ import {
   urlGuard,
   verifyNotification,
 } from '../../src/client/index.js'
-import { aiSdk, langChain, openAiAgents } from '../../src/ai/index.js'
+import {
+  agentModel,
+  agentTool,
+  aiSdk,
+  langChain,
+  langChainAgentTool,
+  openAiAgents,
+  openAiAgentTool,
+} from '../../src/ai/index.js'
 import { DurableTaskManager, memoryStore } from '../../src/durable/index.js'
 import {
   a2a,
@@ -148,6 +156,10 @@ const FUNCTIONS: Record<string, Call> = {
   'signAgentCard(1)': (of) => signAgentCard(agent.card, of),
   'sqliteStore(1)': (of) => sqliteStore(any({ prepare: execute, exec: execute }), of),
   'taskManagerFromEnvironment(1)': (of) => taskManagerFromEnvironment(execute, of),
+  'agentModel(1)': (of) => agentModel(client, of),
+  'agentTool(1)': (of) => agentTool(client, of),
+  'langChainAgentTool(1)': (of) => langChainAgentTool(client, of),
+  'openAiAgentTool(1)': (of) => openAiAgentTool(client, of),
   'aiSdk(1)': (of) => aiSdk(agentRun, of),
   'AiSdk.approval(1)': (of) => aiSdk(agentRun).approval({}, of),
   'AiSdk.messages(0)': (of) => aiSdk(agentRun).messages(of),
@@ -338,12 +350,16 @@ const NO_OPTIONS: readonly (readonly [pattern: RegExp, reason: string])[] = [
   ],
   [/^AgentProvider\./, 'the gateway calls its provider'],
   [
+    /^((Open|Lang)\w+)?AgentTool\.|^AgentModel\.|^langChainAgentTool\(\)/,
+    'the framework calls the tool or model',
+  ],
+  [
     / (HandlerObserver|TasksObserver|LeasedTasksListener|NodeResponse|IoRedisClient, NodeRedisClient)$/,
     'an object of the user with methods',
   ],
   [/^(HandlerObserver|\w+Follower|TasksObserver|LeasedTasksListener)\./, 'the library notifies an observer'],
   [
-    /^\w+(\.\w+)?\(listener\)|^(WaitOptions|RedriveQuery|DelegateOptions)\.|limitForks/,
+    /^\w+(\.\w+)?\(listener\)|^(WaitOptions|RedriveQuery|DelegateOptions|AgentToolOptions|RunOptions)\.|limitForks/,
     'the library calls it',
   ],
   [/ (ObservableHandler|LocalTasks, SharedTasks|PgPool, PostgresJsSql|A2ATaskDeps)$/, 'a client or manager'],

@@ -12,7 +12,10 @@ const CASES = `
 import { generateText, streamText, ToolLoopAgent, tool, dynamicTool, jsonSchema, type LanguageModelMiddleware, type ModelMessage } from 'ai'
 import { MockLanguageModelV4, MockLanguageModelV3 } from 'ai/test'
 import { fakeModel } from 'a2a-tasks/testing'
-import { aiSdk, toModelMessages } from 'a2a-tasks/ai'
+import { Agent } from '@openai/agents'
+import { tool as langChainTool } from '@langchain/core/tools'
+import { agentModel, agentTool, aiSdk, langChainAgentTool, openAiAgentTool, toModelMessages } from 'a2a-tasks/ai'
+import type { A2AClient } from 'a2a-tasks/client'
 import type { Run } from 'a2a-tasks/server'
 
 declare const run: Run
@@ -31,15 +34,23 @@ await ai.finish(streamText({
 }))
 await ai.finish(generateText({ model: ai.model(fakeModel(['Hello'])), prompt: '' }))
 await generateText({ model: fakeModel([{ tool: 'other', input: {} }, ['a', 'b']]), prompt: '' })
+declare const client: A2AClient
+const airline = agentTool(client, { run })
+new ToolLoopAgent({ model: agentModel(client), tools: { airline, ...ai.tools({ other }) } })
+await ai.finish(streamText({ model: ai.model(agentModel(client)), tools: { airline }, messages }))
+new Agent({ name: 'Travel', tools: [openAiAgentTool(client)] })
+langChainTool(...langChainAgentTool(client))
 // @ts-expect-error A name is no model.
 ai.model('openai/gpt-5')
 `
 
 const consumer = new Consumer()
 consumer.install('zod', 'eventemitter3', 'libsql', '@types/node')
-const link = `${consumer.folder}/node_modules/ai`
-mkdirSync(dirname(link), { recursive: true })
-symlinkSync(`${MODULES}ai`, link, 'junction')
+for (const name of ['ai', '@openai', '@langchain']) {
+  const link = `${consumer.folder}/node_modules/${name}`
+  mkdirSync(dirname(link), { recursive: true })
+  symlinkSync(`${MODULES}${name}`, link, 'junction')
+}
 afterAll(() => {
   consumer.remove()
 })
@@ -56,7 +67,7 @@ function fileOf({ at, code, language }: Program): string {
 describeWith('ai', () => {
   test('the programs of the pages, and other uses, have right types', { timeout: 240_000 }, () => {
     expect(PROGRAMS.map(({ at }) => at.split(':')[0])).toEqual(
-      expect.arrayContaining(['README.md', 'docs/guides/llm-agents.md']),
+      expect.arrayContaining(['README.md', 'docs/guides/agent-as-tool.md', 'docs/guides/llm-agents.md']),
     )
     const files = PROGRAMS.map((program) => consumer.write(fileOf(program), program.code))
     expect(typeFaultsOf(consumer, [...files, consumer.write('cases.ts', CASES)])).toEqual([])

@@ -23,6 +23,7 @@ interface Mocks {
 export interface Call {
   readonly prompt: readonly { readonly role: string; readonly content: unknown }[]
   readonly abortSignal?: AbortSignal
+  readonly tools?: readonly object[]
 }
 
 const USAGE = {
@@ -84,7 +85,7 @@ export function agentOf(
   }: {
     readonly tools?: (run: Run) => Record<string, object>
     readonly options?: AiSdkOptions
-    readonly more?: (ai: AiSdk) => object
+    readonly more?: (ai: AiSdk, run: Run) => object
   } = {},
 ): Execute {
   return async (run) => {
@@ -97,7 +98,7 @@ export function agentOf(
       abortSignal: run.signal,
       onError: () => undefined,
       ...(tools && { tools: sdk.tools(tools(run)) }),
-      ...more?.(sdk),
+      ...more?.(sdk, run),
     })
     await sdk.finish(result)
   }

@@ -1,0 +1,123 @@
+/** Remote agents as tools: what holds for every framework. */
+import { agentTool, openAiAgentTool, type AgentOutput, type AgentToolOptions } from 'a2a-tasks/ai'
+import { A2AClient } from 'a2a-tasks/client'
+import type { Execute } from 'a2a-tasks/server'
+import { fakeAgent } from 'a2a-tasks/testing'
+import { expect, test } from 'vitest'
+
+const FILE = { raw: 'AAAA', mediaType: 'image/png' }
+
+test.each<[string, object[], number, AgentOutput]>([
+  ['a text', [{ text: 'ab€d' }], 4, { state: 'completed', text: 'ab', omitted: 1 }],
+  ['a file', [{ text: 'ab' }, FILE], 20, { state: 'completed', text: 'ab', omitted: 1 }],
+  [
+    'what comes after',
+    [{ text: 'ab' }, FILE, { data: 1 }],
+    20,
+    { state: 'completed', text: 'ab', data: [1], omitted: 1 },
+  ],
+  ['nothing', [{ text: 'ab€' }], 5, { state: 'completed', text: 'ab€' }],
+])('a result has at most maxBytes: %s is left out', async (_, parts, maxBytes, expected) => {
+  const tool = toolFor((run) => void run.artifact({ parts: parts as [] }), { maxBytes })
+  expect(await lastOf(tool.execute({ message: 'x' }, { toolCallId: 'c' }))).toEqual(expected)
+})
+
+test('progress has at most its last 2,000 characters', async () => {
+  let see = (): void => {}
+  const isSeen = new Promise<void>((resolve) => (see = resolve))
+  const tool = toolFor(async (run) => {
+    run.artifact({ artifactId: 'a', parts: [{ text: `${'x'.repeat(5_000)}end` }] })
+    await isSeen
+  })
+  const seen: AgentOutput[] = []
+  for await (const output of tool.execute({ message: 'x' }, { toolCallId: 'c' })) {
+    seen.push(output)
+    see()
+  }
+  expect(seen[0]?.text).toBe(`${'x'.repeat(1_997)}end`)
+  expect(seen.at(-1)?.text).toHaveLength(5_003)
+})
+
+test('leaving the loop cancels the task of the agent', async () => {
+  const agent = fakeAgent(async (run) => {
+    run.update({ message: 'Searching' })
+    await new Promise((resolve) => run.signal.addEventListener('abort', resolve))
+  })
+  const canceled = new Promise((resolve) => {
+    agent.tasks.on('task:stateChange', ({ to }) => {
+      if (to === 'canceled') resolve(to)
+    })
+  })
+  const tool = agentTool(new A2AClient({ card: agent.card, fetch: agent.fetch }))
+  for await (const { text } of tool.execute({ message: 'x' }, { toolCallId: 'c' })) {
+    expect(text).toBe('Searching')
+    break
+  }
+  expect(await canceled).toBe('canceled')
+})
+
+test('an input that does not fit is for the model to read', async () => {
+  const tool = toolFor('x')
+  await expect(lastOf(tool.execute({ text: 'x' }, { toolCallId: 'c' }))).rejects.toThrow(
+    '"message" must be a text',
+  )
+  const { validate } = tool.inputSchema['~standard']
+  expect(validate({ text: 'x' })).toMatchObject({
+    issues: [{ message: '"message" must be a text' }],
+  })
+  expect(validate({ message: 'x' })).toEqual({ value: { message: 'x' } })
+  const agent = fakeAgent('x')
+  const openAi = openAiAgentTool(new A2AClient({ card: agent.card, fetch: agent.fetch }))
+  expect(await openAi.invoke({}, '{')).toBe('Error: The input must be JSON')
+  expect(await openAi.invoke({}, '[]')).toBe('Error: The input must be an object')
+})
+
+test('what a callback throws is no failure of the agent', async () => {
+  const agent = fakeAgent((run) => run.requireInput('Which?').then(() => undefined))
+  const onQuestion = (): never => {
+    throw new Error('The database is down')
+  }
+  const client = new A2AClient({ card: agent.card, fetch: agent.fetch })
+  const tool = openAiAgentTool(client, { onQuestion })
+  await expect(tool.invoke({}, '{"message":"x"}')).rejects.toThrow('The database is down')
+})
+
+test.each<[string, object, AgentToolOptions, string, string]>([
+  ['a skill', { skills: [skill('b.1'), skill('c')] }, { skill: 'b.1' }, 'b_1', 'About b.1'],
+  [
+    'the agent and its skills',
+    { description: 'Flies', skills: [skill('a'), skill('b')] },
+    {},
+    'Air_Line',
+    'Flies\n- A: About a\n- B: About b',
+  ],
+  ['an agent without skills', { description: '' }, {}, 'Air_Line', 'Air Line!'],
+])('a tool has the name and the description of %s', (_, card, options, name, description) => {
+  const agent = fakeAgent('x', { card: { name: 'Air Line!', ...card } })
+  const client = new A2AClient({ card: agent.card, fetch: agent.fetch })
+  expect(agentTool(client, options)).toMatchObject({ name, description })
+  expect(agentTool(client, { name: 'fly' }).name).toBe('fly')
+})
+
+test.each<[AgentToolOptions, RegExp]>([
+  [{ skill: 'fly' }, /"skill" must be one of Fake agent: default, got "fly"/],
+  [{ maxBytes: 0 }, /"maxBytes"/],
+  [{ inputSchema: { properties: { taskId: {} } } }, /without a property "taskId"/],
+])('refuses %o', (options, text) => {
+  expect(() => toolFor('x', options)).toThrow(text)
+})
+
+function skill(id: string): object {
+  return { id, name: id.toUpperCase(), description: `About ${id}`, tags: ['x'] }
+}
+
+function toolFor(script: string | Execute, options?: AgentToolOptions): ReturnType<typeof agentTool> {
+  const agent = fakeAgent(script)
+  return agentTool(new A2AClient({ card: agent.card, fetch: agent.fetch }), options)
+}
+
+async function lastOf(outputs: AsyncIterable<AgentOutput>): Promise<AgentOutput | undefined> {
+  let last: AgentOutput | undefined
+  for await (last of outputs);
+  return last
+}
