@@ -1,5 +1,5 @@
 /**
- * What the user of a chat says, as a message to the agent.
+ * The user's side of a chat, as messages to the agent.
  *
  * @module
  */

@@ -218,7 +218,11 @@ function replyStream(
         if (isOpen) controller.enqueue(chunk)
       }
       // What takes its place begins in the same turn of the event loop.
-      const ignore = onAbort(abortSignal, () => queueMicrotask(() => (isStopped() ? scope.abort() : leave())))
+      const ignore = onAbort(abortSignal, () => {
+        void Promise.resolve()
+          .then(isStopped)
+          .then((isLast) => (isLast ? scope.abort() : leave()))
+      })
       void work(write, scope.signal)
         .catch((error: unknown) => write({ type: 'error', errorText: textOfError(error) }))
         .finally(() => {

@@ -14,6 +14,9 @@ import { MockLanguageModelV4, MockLanguageModelV3 } from 'ai/test'
 import { fakeModel } from 'a2a-tasks/testing'
 import { aiSdk, toModelMessages } from 'a2a-tasks/ai'
 import type { Run } from 'a2a-tasks/server'
+import type { ChatTransport, UIMessage } from 'ai'
+import { a2aChatTransport, type ChatData, type ChatMetadata } from 'a2a-tasks/chat'
+import { A2AClient } from 'a2a-tasks/client'
 
 declare const run: Run
 const ai = aiSdk(run, { showReasoning: true })
@@ -31,6 +34,9 @@ await ai.finish(streamText({
 }))
 await ai.finish(generateText({ model: ai.model(fakeModel(['Hello'])), prompt: '' }))
 await generateText({ model: fakeModel([{ tool: 'other', input: {} }, ['a', 'b']]), prompt: '' })
+const transport = a2aChatTransport(A2AClient.connect('/agent', { sameOrigin: true }))
+export const plain: ChatTransport<UIMessage> = transport
+export const typed: ChatTransport<UIMessage<ChatMetadata, ChatData>> = transport
 // @ts-expect-error A name is no model.
 ai.model('openai/gpt-5')
 `
