@@ -13,9 +13,11 @@ import type { RemoteTask } from '../wire/client/dialect.js'
 import type { ChatMessage, ChatMetadata, RequestOptions, SendRequest } from './types.js'
 
 /** The message that the user has just written, or the one of the assistant whose approvals are answered. */
-export function targetOf({ messages, messageId }: SendRequest): ChatMessage | undefined {
+export function targetOf({ messages, messageId }: SendRequest): ChatMessage {
   const named = messages.find(({ id, role }) => id === messageId && role === 'assistant')
-  return named ?? messages.at(-1)
+  const target = named ?? messages.at(-1)
+  if (target === undefined) throw new TypeError('There is no message to send')
+  return target
 }
 
 /** What the last message of the assistant says of its task. */

@@ -8,6 +8,7 @@ import { isTerminal } from '../core/lifecycle.js'
 import { observed, onAbort } from '../runtime/abort.js'
 import { requireObject } from '../runtime/options.js'
 import { compact } from '../runtime/compact.js'
+import type { CallOptions } from '../client/message.js'
 import type { RunOptions, RunResult, RunUpdate } from '../client/run/run-types.js'
 import type { RunHandle } from '../remote/runner.js'
 import type { RemoteTask } from '../wire/client/dialect.js'
@@ -19,6 +20,7 @@ import type {
   ChatChunk,
   ChatClient,
   ChatMessage,
+  ChatMetadata,
   RequestOptions,
   SendRequest,
 } from './types.js'
@@ -93,24 +95,20 @@ async function send(
   signal: AbortSignal,
 ): Promise<void> {
   const target = targetOf(request)
-  if (target === undefined) throw new TypeError('There is no message to send')
   const isAnswer = target.role === 'assistant'
   const last = lastTaskOf(isAnswer ? [target] : request.messages)
   const headers = headersOf(request)
-  const known =
-    last.taskId !== undefined && (isAnswer || isWaiting(last.state))
-      ? await agent.getTask(last.taskId, { ...headers, signal })
-      : undefined
+  const task = await taskToContinue(agent, last, isAnswer, { ...headers, signal })
   // An edit or a retry is a message that the agent has not seen.
   const isNew = request.trigger === 'submit-message' && request.messageId === undefined
   let id = isNew ? target.id : undefined
   const reply = writeReply({
     write,
     id: () => (isAnswer ? target.id : replyIdOf(id ?? request.chatId)),
-    ...(isAnswer && { continued: target }),
+    continued: isAnswer ? target : undefined,
   })
   // While it waits, it does not change.
-  if (known !== undefined && (isAnswer || isWaiting(known.state))) reply.skip({ type: 'task', task: known })
+  if (task !== undefined) reply.skip({ type: 'task', task })
   const options = {
     ...headers,
     ...metadataOf(request),
@@ -119,20 +117,34 @@ async function send(
     onStart: ({ messageId }: RunHandle) => void (id = messageId),
   }
   if (isAnswer) {
-    reply.end(await approve(agent, target, known, options))
+    reply.end(await approve(agent, target, task, options))
     return
   }
-  const taskId = isWaiting(known?.state) ? known?.id : undefined
-  const run = async (contextId: string | undefined): Promise<RunResult> =>
-    await agent.run({ parts: partsOf(target), ...compact({ messageId: id, taskId, contextId }) }, options)
+  const run = async (contextId: string | undefined): Promise<RunResult> => {
+    const about = compact({ messageId: id, taskId: task?.id, contextId })
+    return await agent.run({ parts: partsOf(target), ...about }, options)
+  }
   const result = await run(last.contextId ?? request.chatId)
-  const isNewContext = last.contextId === undefined && result.task === undefined
-  reply.end(isNewContext && isContextRefused(result) ? await run(undefined) : result)
+  const choosesContext = last.contextId === undefined && isContextRefused(result)
+  reply.end(choosesContext ? await run(undefined) : result)
+}
+
+/** The task that waits for the message. Approvals go to theirs in any case. */
+async function taskToContinue(
+  agent: ChatClient,
+  { taskId, state }: Partial<ChatMetadata['a2a']>,
+  isAnswer: boolean,
+  options: CallOptions,
+): Promise<RemoteTask | undefined> {
+  if (taskId === undefined || !(isAnswer || isWaiting(state))) return undefined
+  const task = await agent.getTask(taskId, options)
+  return isAnswer || isWaiting(task.state) ? task : undefined
 }
 
 /** Some agents choose the ids of contexts themselves. */
 function isContextRefused(result: RunResult): boolean {
-  return result.type === 'error' && ['INVALID_PARAMS', 'TASK_NOT_FOUND'].includes(result.error.code)
+  if (result.type !== 'error' || result.task !== undefined) return false
+  return ['INVALID_PARAMS', 'TASK_NOT_FOUND'].includes(result.error.code)
 }
 
 /** Sends the approvals that a message of the assistant asks for. */
