@@ -6,6 +6,7 @@ export const ENTRIES = [
   'client/index',
   'durable/index',
   'ai/index',
+  'chat/index',
   'stores/sqlite/index',
   'stores/postgres/index',
   'stores/redis/index',

@@ -26,8 +26,8 @@ consumer.install(...FRAMEWORKS)
 for (const file of [...FOLDER, ...FILES.filter((name) => name === 'README.md')])
   consumer.write(file, read(file))
 
-it('every program in examples/ is a numbered one, or belongs to an application that integrations.test.ts runs', () => {
-  const others = FOLDER.filter((file) => !/^examples\/(nextjs|workers)\//.test(file))
+it('every program in examples/ is a numbered one, or belongs to an application that other tests run', () => {
+  const others = FOLDER.filter((file) => !/^examples\/(chat|nextjs|workers)\//.test(file))
   expect(others.filter((file) => /\.[cm]?[jt]s$/.test(file))).toEqual(EXAMPLES)
 })
 

@@ -33,6 +33,7 @@ const ARROWS: Record<string, Arrows> = {
   migrate: { values: ['runtime', 'core/errors.ts', 'core/lifecycle.ts', 'wire'], types: ['core', 'server'] },
   testing: { values: ['runtime', 'public'] },
   ai: { values: ['runtime', 'public'] },
+  chat: { values: ['runtime', 'public'] },
   inspector: { values: ['runtime', 'public'] },
   // It imports the entries by their names, as users do, and the checks, which import nothing.
   'command-line': { values: ['conformance'] },

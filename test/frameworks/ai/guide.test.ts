@@ -15,8 +15,10 @@ import { fakeModel } from 'a2a-tasks/testing'
 import { Agent } from '@openai/agents'
 import { tool as langChainTool } from '@langchain/core/tools'
 import { agentModel, agentTool, aiSdk, langChainAgentTool, openAiAgentTool, toModelMessages } from 'a2a-tasks/ai'
-import type { A2AClient } from 'a2a-tasks/client'
 import type { Run } from 'a2a-tasks/server'
+import type { ChatTransport, UIMessage } from 'ai'
+import { a2aChatTransport, type ChatData, type ChatMetadata } from 'a2a-tasks/chat'
+import { A2AClient } from 'a2a-tasks/client'
 
 declare const run: Run
 const ai = aiSdk(run, { showReasoning: true })
@@ -40,6 +42,9 @@ new ToolLoopAgent({ model: agentModel(client), tools: { airline, ...ai.tools({ o
 await ai.finish(streamText({ model: ai.model(agentModel(client)), tools: { airline }, messages }))
 new Agent({ name: 'Travel', tools: [openAiAgentTool(client)] })
 langChainTool(...langChainAgentTool(client))
+const transport = a2aChatTransport(A2AClient.connect('/agent', { sameOrigin: true }))
+export const plain: ChatTransport<UIMessage> = transport
+export const typed: ChatTransport<UIMessage<ChatMetadata, ChatData>> = transport
 // @ts-expect-error A name is no model.
 ai.model('openai/gpt-5')
 `

@@ -1,0 +1,17 @@
+/**
+ * The chats of AI SDK's front ends over A2A. Nothing of the framework is imported.
+ *
+ * @module
+ */
+export { a2aChatTransport } from './transport.js'
+export type {
+  A2AChatTransport,
+  ChatChunk,
+  ChatClient,
+  ChatData,
+  ChatMessage,
+  ChatMetadata,
+  ChatPart,
+  RequestOptions,
+  SendRequest,
+} from './types.js'

@@ -1,0 +1,254 @@
+/**
+ * A transport of AI SDK's chats to an A2A agent.
+ *
+ * @module
+ */
+import { A2AError } from '../core/errors.js'
+import { isTerminal } from '../core/lifecycle.js'
+import { observed, onAbort } from '../runtime/abort.js'
+import { requireObject } from '../runtime/options.js'
+import { compact } from '../runtime/compact.js'
+import type { CallOptions } from '../client/message.js'
+import type { RunOptions, RunResult, RunUpdate } from '../client/run/run-types.js'
+import type { RunHandle } from '../remote/runner.js'
+import type { RemoteTask } from '../wire/client/dialect.js'
+import { answerPart, answersIn, QUESTIONS, questionsIn } from '../wire/question/questions.js'
+import { writeReply } from './reply.js'
+import { approvalsIn, headersOf, isWaiting, lastTaskOf, metadataOf, partsOf, targetOf } from './request.js'
+import type {
+  A2AChatTransport,
+  ChatChunk,
+  ChatClient,
+  ChatMessage,
+  ChatMetadata,
+  RequestOptions,
+  SendRequest,
+} from './types.js'
+
+/** How the ids of the messages begin that answer approvals: they begin no message of the assistant. */
+const APPROVAL = 'approval/'
+
+/**
+ * A transport for AI SDK's `useChat` and `Chat`: each message of the user is a message to the agent, and what its task shows is
+ * the message of the assistant. The id of the chat is the id of the A2A context, so give the chat an id that nobody guesses.
+ *
+ * - If the agent waits for an answer, the next message goes to the same task. Approvals that have no other answers than yes and
+ *   no are approvals of AI SDK; all other questions are `data-question` parts, and `data-answers` parts answer them.
+ * - Stopping the chat cancels the task. A stream that is only no longer read does not.
+ * - `resume` shows the reply to the last message of the user again from its beginning, also if it has ended, and goes on. It needs
+ *   an agent that lists its tasks, and finds the reply by the id of the chat.
+ * - A connection that breaks is opened again by the client.
+ *
+ * Agents of A2A 0.3 over JSON-RPC list no tasks: `resume` does nothing there.
+ *
+ * @param client - The client, or a promise of one: `A2AClient.connect('/agent', { sameOrigin: true })`.
+ * @throws {TypeError} for anything else, such as a URL.
+ * @example
+ * const transport = a2aChatTransport(A2AClient.connect('/agent', { sameOrigin: true }))
+ * const { messages, sendMessage } = useChat({ id: 'c0ffee…', transport, resume: true })
+ */
+export function a2aChatTransport(client: ChatClient | PromiseLike<ChatClient>): A2AChatTransport {
+  requireObject('client', client, 'a2aChatTransport()', 'an A2AClient, or a promise of one')
+  // It may fail before the first message.
+  const connecting = observed(Promise.resolve(client))
+  /** The last resumption of each chat. */
+  const resumed = new Map<string, object>()
+
+  return {
+    resumeStreamIsReplay: true,
+
+    sendMessages: async (request) => {
+      const agent = await connecting
+      return replyStream(
+        request.abortSignal,
+        () => true,
+        (write, signal) => send(agent, request, write, signal),
+      )
+    },
+
+    reconnectToStream: async (request) => {
+      const { chatId, abortSignal } = request
+      const token = {}
+      resumed.set(chatId, token)
+      const agent = await connecting
+      const task = await lastTaskIn(agent, request)
+      if (task === undefined) return null
+      // AI SDK also aborts a resumption because another one takes its place.
+      return replyStream(
+        abortSignal,
+        () => resumed.get(chatId) === token,
+        async (write, signal) => {
+          await replay(agent, request, task, write, signal)
+          if (resumed.get(chatId) === token) resumed.delete(chatId)
+        },
+      )
+    },
+  }
+}
+
+type Write = (chunk: ChatChunk) => void
+
+async function send(
+  agent: ChatClient,
+  request: SendRequest,
+  write: Write,
+  signal: AbortSignal,
+): Promise<void> {
+  const target = targetOf(request)
+  const isAnswer = target.role === 'assistant'
+  const last = lastTaskOf(isAnswer ? [target] : request.messages)
+  const headers = headersOf(request)
+  const task = await taskToContinue(agent, last, isAnswer, { ...headers, signal })
+  // An edit or a retry is a message that the agent has not seen.
+  const isNew = request.trigger === 'submit-message' && request.messageId === undefined
+  let id = isNew ? target.id : undefined
+  const reply = writeReply({
+    write,
+    id: () => (isAnswer ? target.id : replyIdOf(id ?? request.chatId)),
+    continued: isAnswer ? target : undefined,
+  })
+  // While it waits, it does not change.
+  if (task !== undefined) reply.skip({ type: 'task', task })
+  const options = {
+    ...headers,
+    ...metadataOf(request),
+    signal,
+    onUpdate: ({ event }: RunUpdate) => reply.event(event),
+    onStart: ({ messageId }: RunHandle) => void (id = messageId),
+  }
+  if (isAnswer) {
+    reply.end(await approve(agent, target, task, options))
+    return
+  }
+  const run = async (contextId: string | undefined): Promise<RunResult> => {
+    const about = compact({ messageId: id, taskId: task?.id, contextId })
+    return await agent.run({ parts: partsOf(target), ...about }, options)
+  }
+  const result = await run(last.contextId ?? request.chatId)
+  const choosesContext = last.contextId === undefined && isContextRefused(result)
+  reply.end(choosesContext ? await run(undefined) : result)
+}
+
+/** The task that waits for the message. Approvals go to theirs in any case. */
+async function taskToContinue(
+  agent: ChatClient,
+  { taskId, state }: Partial<ChatMetadata['a2a']>,
+  isAnswer: boolean,
+  options: CallOptions,
+): Promise<RemoteTask | undefined> {
+  if (taskId === undefined || !(isAnswer || isWaiting(state))) return undefined
+  const task = await agent.getTask(taskId, options)
+  return isAnswer || isWaiting(task.state) ? task : undefined
+}
+
+/** Some agents choose the ids of contexts themselves. */
+function isContextRefused(result: RunResult): boolean {
+  if (result.type !== 'error' || result.task !== undefined) return false
+  return ['INVALID_PARAMS', 'TASK_NOT_FOUND'].includes(result.error.code)
+}
+
+/** Sends the approvals that a message of the assistant asks for. */
+async function approve(
+  agent: ChatClient,
+  target: ChatMessage,
+  task: RemoteTask | undefined,
+  options: RunOptions,
+): Promise<RunResult> {
+  if (task === undefined) throw new TypeError('The message asks for no approval')
+  const answers = approvalsIn(target, task)
+  const ids = Object.keys(answers)
+  const about = { messageId: `${APPROVAL}${task.id}/${ids.join()}`, taskId: task.id }
+  // Without any, another page has answered.
+  if (ids.length === 0) return await agent.resume(about, options)
+  return await agent.run({ ...about, parts: [answerPart(answers)], extensions: [QUESTIONS] }, options)
+}
+
+/** The task of the chat that has changed last. */
+async function lastTaskIn(agent: ChatClient, request: RequestOptions): Promise<RemoteTask | undefined> {
+  const options = { ...headersOf(request), signal: request.abortSignal }
+  try {
+    const { tasks } = await agent.listTasks({ contextId: request.chatId, pageSize: 1, ...options })
+    return tasks[0] && (await agent.getTask(tasks[0].id, options))
+  } catch (error) {
+    if (A2AError.is(error, 'UNSUPPORTED_OPERATION') || A2AError.is(error, 'METHOD_NOT_FOUND'))
+      return undefined
+    throw error
+  }
+}
+
+/** Shows the last reply of a task again, by the log of its events if the agent has one, and goes on. */
+async function replay(
+  agent: ChatClient,
+  request: RequestOptions,
+  task: RemoteTask,
+  write: Write,
+  signal: AbortSignal,
+): Promise<void> {
+  const said = task.messages.filter(({ role }) => role === 'user')
+  const first = said.findLastIndex((each) => !each.messageId.startsWith(APPROVAL))
+  const messageId = said[first]?.messageId ?? task.id
+  const answers = new Map(said.flatMap((message) => [...(answersIn(message) ?? [])]))
+  const reply = writeReply({ write, id: () => replyIdOf(messageId) })
+  const headers = headersOf(request)
+  try {
+    // Each message of the user but the first has answered the agent.
+    let waits = 0
+    for await (const event of agent.subscribe(task.id, { ...headers, signal, lastEventId: '0' })) {
+      if (event.type !== 'task' && waits < first) reply.skip(event)
+      else reply.event(event)
+      if (event.type !== 'status') continue
+      if (isWaiting(event.state) && (waits += 1) > first) reply.answered(questionsIn(event.message), answers)
+      if (isTerminal(event.state) || waits >= said.length) break
+    }
+  } catch {
+    // An agent without streams, or a stream that broke.
+  }
+  const onUpdate = ({ event }: RunUpdate): void => reply.event(event)
+  reply.end(await agent.resume({ messageId, taskId: task.id }, { ...headers, signal, onUpdate }))
+}
+
+function replyIdOf(messageId: string): string {
+  return `${messageId}-reply`
+}
+
+/**
+ * A stream of what `work` writes. Its signal aborts with that of the chat, so that the task is canceled, unless `isStopped` says
+ * that somebody else goes on with it.
+ */
+function replyStream(
+  abortSignal: AbortSignal | undefined,
+  isStopped: () => boolean,
+  work: (write: Write, signal: AbortSignal) => Promise<void>,
+): ReadableStream<ChatChunk> {
+  const scope = new AbortController()
+  const leave = (): void =>
+    scope.abort(new A2AError('LEASE_LOST', 'Nobody reads the reply any more', { taskId: '' }))
+  let isOpen = true
+  return new ReadableStream<ChatChunk>({
+    start(controller) {
+      const write: Write = (chunk) => {
+        if (isOpen) controller.enqueue(chunk)
+      }
+      // What takes its place begins in the same turn of the event loop.
+      const ignore = onAbort(abortSignal, () => {
+        void Promise.resolve()
+          .then(isStopped)
+          .then((isLast) => (isLast ? scope.abort() : leave()))
+      })
+      void work(write, scope.signal)
+        .catch((error: unknown) => write({ type: 'error', errorText: textOfError(error) }))
+        .finally(() => {
+          ignore()
+          if (isOpen) controller.close()
+        })
+    },
+    cancel() {
+      isOpen = false
+      if (abortSignal?.aborted !== true) leave()
+    },
+  })
+}
+
+function textOfError(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
