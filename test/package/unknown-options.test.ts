@@ -350,8 +350,8 @@ const NO_OPTIONS: readonly (readonly [pattern: RegExp, reason: string])[] = [
   ],
   [/^AgentProvider\./, 'the gateway calls its provider'],
   [
-    /^((Open|Lang)\w+)?AgentTool\.|^AgentModel\.|^langChainAgentTool\(\)/,
-    'the framework calls the tool or model',
+    /^((Open|Lang)\w+)?AgentTool\.|^(AgentModel|A2AChatTransport)\.|^langChainAgentTool\(\)/,
+    'the framework calls the tool, model or transport',
   ],
   [
     / (HandlerObserver|TasksObserver|LeasedTasksListener|NodeResponse|IoRedisClient, NodeRedisClient)$/,

@@ -4,24 +4,15 @@
  * @module
  */
 import type { JournalRecorded, TaskEvent } from '../events.js'
-import type { JsonObject } from '../json-types.js'
 import { applyArtifact, findArtifact, ownArtifact } from '../evolve.js'
 import type { HeldLog } from '../saved/restored-journal.js'
 import { ArtifactLedger, type Content } from './artifact-ledger.js'
 import { replayable } from './attempts.js'
-import type { Artifact, DeepReadonly } from '../task.js'
 import { isSpentInStep } from './named-entry.js'
+import type { Sent } from './sent.js'
 
 /** A write to an artifact. */
 type Write = { readonly step?: string | undefined; readonly generation: number }
-
-/** What a turn has sent outside of steps, as far as the next attempt does not send it again. Oldest first. */
-export interface Sent {
-  /** By the id of the artifact. `undefined` for one whose writes cannot be told apart. */
-  readonly artifacts: ReadonlyMap<string, readonly DeepReadonly<Artifact>[] | undefined>
-  /** Changes of the metadata. Those that steps have made are among them. */
-  readonly metadata: readonly DeepReadonly<JsonObject>[]
-}
 
 /** What the earlier attempts of a turn have written. */
 export interface Written {

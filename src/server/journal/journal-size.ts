@@ -14,7 +14,15 @@ export interface JournalLimits {
 }
 
 /** Entries that end what is under way. */
-const ENDS: readonly JournalEntry['kind'][] = ['step', 'wake', 'received', 'answer', 'withdrawn', 'handle', 'delegated']
+const ENDS: readonly JournalEntry['kind'][] = [
+  'step',
+  'wake',
+  'received',
+  'answer',
+  'withdrawn',
+  'handle',
+  'delegated',
+]
 
 export class JournalSize {
   readonly #limits: JournalLimits

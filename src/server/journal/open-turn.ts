@@ -4,7 +4,7 @@
  * @module
  */
 import type { JournalRecorded } from '../../core/events.js'
-import type { Sent } from '../../core/history/undone-artifacts.js'
+import type { Sent } from '../../core/history/sent.js'
 import type { JsonValue } from '../../core/json-types.js'
 import type { Artifact, DeepReadonly, Message } from '../../core/task.js'
 

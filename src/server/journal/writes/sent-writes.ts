@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Sent } from '../../../core/history/undone-artifacts.js'
+import type { Sent } from '../../../core/history/sent.js'
 import type { JsonObject } from '../../../core/json-types.js'
 import type { ArtifactInput } from '../../../core/params.js'
 import type { Artifact, DeepReadonly } from '../../../core/task.js'
