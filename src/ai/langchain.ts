@@ -4,6 +4,7 @@
  * @module
  */
 import { observed } from '../runtime/abort.js'
+import { randomId } from '../runtime/ids.js'
 import { readOptions } from '../runtime/options.js'
 import { isRecord, type Unread } from '../runtime/unread.js'
 import {
@@ -240,7 +241,7 @@ async function finish<S>(turn: Turn, graph: GraphLike<S>, input: object, options
     'finish()',
   )
   // A replay begins the graph again: another thread than that of an attempt before, in the memory of this process.
-  const thread = crypto.randomUUID()
+  const thread = randomId()
   const { configurable }: Unread = { ...config }
   const settings = {
     ...config,

@@ -1,5 +1,5 @@
 /**
- * What a turn has sent outside of steps.
+ * Writes of a turn outside of steps that were sent.
  *
  * @module
  */

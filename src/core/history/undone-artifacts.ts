@@ -1,5 +1,5 @@
 /**
- * What the earlier attempts of an unfinished turn have written.
+ * Writes of the earlier attempts of an unfinished turn.
  *
  * @module
  */
