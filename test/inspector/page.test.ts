@@ -117,7 +117,7 @@ it('shows hostile contents as text, and runs no script of them', { timeout: 60_0
     description: link,
     parts: [
       { raw: base64, mediaType: 'image/svg+xml', filename: html },
-      { raw: btoa('"onerror=alert(9) x="'), mediaType: 'image/png', filename: svg },
+      { raw: btoa('"onerror=alert(9) x="'), mediaType: 'text/html', filename: svg },
       { raw: base64, mediaType: 'image/png;base64,x" onerror="alert(10)', filename: 'a.png' },
       { url: 'javascript:alert(11)', filename: html },
       { url: 'data:text/html,<script>alert(12)</script>' },

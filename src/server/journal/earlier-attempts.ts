@@ -142,11 +142,7 @@ async function earlierWrites(
   // The log of a restored task begins later.
   if (events[0]?.generation !== task.turn && 'unfinished' in tasks)
     return { artifacts: rewrittenIn(tasks, task.id) }
-  const isUndone = isUndoneAfter(recorded, 0)
-  const isBeyond = (event: TaskEvent): boolean =>
-    event.type === 'artifact' && (event.restored !== undefined || isUndone(event))
-  const hasAttempts = recorded.some(({ entry }) => entry.kind === 'attempt')
-  const isSimple = !events.some(isBeyond) && !hasAttempts && !mayBeginBefore(recorded)
+  const isSimple = !mayBeUndone(events, recorded)
   if (isSimple && log.restored === undefined && hasBeginning(recorded, log.events))
     return { artifacts: new Map(), sent: writtenIn(log, recorded).sent }
   const whole = await wholeLog(tasks, task)
@@ -155,6 +151,15 @@ async function earlierWrites(
     return { artifacts: isSimple ? new Map() : rewrittenIn(tasks, task.id) }
   const { stale, sent } = writtenIn(whole, recorded)
   return { artifacts: isSimple ? new Map() : stale, ...(whole.restored === undefined && { sent }) }
+}
+
+/** Whether the next attempt may write again what is in the log. */
+function mayBeUndone(events: readonly TaskEvent[], recorded: readonly JournalRecorded[]): boolean {
+  const isUndone = isUndoneAfter(recorded, 0)
+  const isBeyond = (event: TaskEvent): boolean =>
+    event.type === 'artifact' && (event.restored !== undefined || isUndone(event))
+  const hasAttempts = recorded.some(({ entry }) => entry.kind === 'attempt')
+  return hasAttempts || events.some(isBeyond) || mayBeginBefore(recorded)
 }
 
 /** Whether the next attempt writes again what the turn wrote before its first entry: it has no other one, or had a step then. */

@@ -262,7 +262,12 @@ async function askAll(
     for (let left = attempts; open.size > 0;) {
       requireWanted(host, signal)
       requireTime(host, timer, late)
-      const found = await askOnce(host, [...open.values()], { posed, problem, timer, giveUp: signal?.aborted === true ? giveUp : undefined })
+      const found = await askOnce(host, [...open.values()], {
+        posed,
+        problem,
+        timer,
+        giveUp: signal?.aborted === true ? giveUp : undefined,
+      })
       for (const [id, value] of Object.entries(found.values)) {
         values.set(open.get(id)?.key ?? id, value)
         open.delete(id)

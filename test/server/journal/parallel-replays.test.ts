@@ -211,7 +211,7 @@ describe('what branches write outside of steps', () => {
   test.each([0, 1, 2, 3, 4])('is sent once beside a wait (%i promises later)', async (most) => {
     const execute: Execute = async (run) => {
       const report = async (): Promise<void> => {
-        for (let count = 0; count < most; count += 1) await undefined
+        for (let count = 0; count < most; count += 1) await Promise.resolve()
         run.artifact('report')
       }
       await Promise.all([run.waitFor('go'), report()])
