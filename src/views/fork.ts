@@ -329,8 +329,7 @@ function pathToWork<S extends string>(
     if (event.type !== 'journal') continue
     if (event.entry.kind === 'turn') open.clear()
     else if (event.entry.kind === 'question') open.add(event.entry.name)
-    else if (event.entry.kind === 'answer' || event.entry.kind === 'withdrawn')
-      open.delete(event.entry.name)
+    else if (event.entry.kind === 'answer' || event.entry.kind === 'withdrawn') open.delete(event.entry.name)
   }
   const working = lifecycle.states.find((each) => (each as string) === 'working')
   if (working === undefined || open.size > 0 || !isInterrupted(state, lifecycle)) return []
