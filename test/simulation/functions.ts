@@ -54,7 +54,7 @@ export interface Program {
 
 interface Place {
   readonly depth: number
-  /** Branches in parallel write artifacts within steps only, and throw nothing. */
+  /** Branches in parallel throw nothing. Those of schedules with small seeds write artifacts within steps only. */
   readonly isBranch: boolean
   /** For ids of artifacts: branches do not share them. */
   readonly name: string
