@@ -20,32 +20,34 @@ export type Whereabouts = 'before' | 'among' | 'past'
 
 /** Takes each write that an attempt makes again from those that were sent. */
 export class SentWrites {
+  /** The latest one first. */
   readonly #artifacts: Map<string, DeepReadonly<Artifact>[] | undefined>
   readonly #metadata: DeepReadonly<JsonObject>[]
+  /** How many artifacts were written to. */
+  readonly count: number
 
   constructor({ artifacts, metadata }: Sent) {
-    this.#artifacts = new Map([...artifacts].map(([id, writes]) => [id, writes && [...writes]]))
+    this.#artifacts = new Map([...artifacts].map(([id, writes]) => [id, writes?.toReversed()]))
     this.#metadata = [...metadata]
     this.count = artifacts.size
   }
 
-  /** How many artifacts were written to. */
-  readonly count: number
-
   /** Whether the write was sent. Writes to one artifact are made in the same order. */
   take(artifactId: string, artifact: ArtifactInput, where: Whereabouts): boolean {
     const sent = this.#artifacts.get(artifactId)
-    if (where !== 'past' || sent === undefined) return sent?.shift() !== undefined || where === 'before'
-    const isNext = isSame(sent[0], artifact)
+    if (sent === undefined)
+      return where === 'before' || (where === 'among' && this.#artifacts.has(artifactId))
+    if (where !== 'past') return sent.pop() !== undefined || where === 'before'
+    const isNext = isSame(sent.pop(), artifact)
     // The code is not what it was.
     if (!isNext) this.#artifacts.delete(artifactId)
-    return isNext && sent.shift() !== undefined
+    return isNext
   }
 
   /** The id of an artifact without an id of its own that was sent with this content. */
   idOf(artifact: ArtifactInput, mayBe: (artifactId: string) => boolean): string | undefined {
-    for (const [artifactId, [first] = []] of this.#artifacts)
-      if (isSame(first, artifact) && mayBe(artifactId)) return artifactId
+    for (const [artifactId, sent] of this.#artifacts)
+      if (isSame(sent?.at(-1), artifact) && mayBe(artifactId)) return artifactId
     return undefined
   }
 
