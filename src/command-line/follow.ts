@@ -159,7 +159,6 @@ class FollowedRun {
     this.#terminal.err.line(
       `The agent asks: ${saidText(question)}`,
       `To answer: ${bold(`npx a2a-tasks send ${quoted(url)} 'ANSWER' --task ${quoted(taskId)}${profileOption(profile)}`)}`,
-      `With a file: add ${bold('--file PATH')}`,
     )
   }
 
