@@ -280,7 +280,7 @@ async function askUser(run: AgentRun, value: unknown): Promise<unknown> {
   return data === undefined ? parts.map(({ text = '' }) => text).join('') : data.data
 }
 
-/** Deletes the thread, which nobody continues. */
+/** Deletes the thread: no attempt continues it. */
 async function forget(checkpointer: unknown, thread: string): Promise<void> {
   const remove =
     isObject(checkpointer) && 'deleteThread' in checkpointer ? checkpointer.deleteThread : undefined

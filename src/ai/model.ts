@@ -179,7 +179,7 @@ function complete(end: Unread, writer: AnswerWriter): void {
   writer.end()
 }
 
-/** Reads an answer to its end, and shows it meanwhile. A text in many pieces becomes one part. */
+/** Reads an answer to its end, and shows it as it comes. A text in many pieces becomes one part. */
 async function readAll(
   stream: ReadableStream<{ readonly type: string }>,
   writer: AnswerWriter,

@@ -30,7 +30,7 @@ const APPROVAL = 'approval/'
 
 /**
  * A transport for AI SDK's `useChat` and `Chat`: each message of the user is a message to the agent, and what its task shows is
- * the message of the assistant. The id of the chat is the id of the A2A context, so give the chat an id that nobody guesses.
+ * the message of the assistant. The id of the chat is the id of the A2A context, so give the chat an id that cannot be guessed.
  *
  * - If the agent waits for an answer, the next message goes to the same task. Approvals that have no other answers than yes and
  *   no are approvals of AI SDK; all other questions are `data-question` parts, and `data-answers` parts answer them.
@@ -213,7 +213,7 @@ function replyIdOf(messageId: string): string {
 
 /**
  * A stream of what `work` writes. Its signal aborts with that of the chat, so that the task is canceled, unless `isStopped` says
- * that somebody else goes on with it.
+ * that another resumption goes on with it.
  */
 function replyStream(
   abortSignal: AbortSignal | undefined,

@@ -180,7 +180,7 @@ export class AnswerStream {
     }
     if (state === 'called') return
     const isError = state === 'failed' || state === 'rejected'
-    // JSON that nobody else has.
+    // JSON of this call alone.
     const result = (isError ? (error ?? state) : (output ?? '')) as NonNullable<JsonLike>
     this.#write({
       ...{ type: 'tool-result', ...call, result },

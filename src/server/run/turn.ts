@@ -37,7 +37,7 @@ interface Parts<P extends Principal> {
   readonly delegations: Delegations
   readonly steps: Steps
   readonly writes: StepWrites
-  /** Absent where nothing was sent, or nobody knows what. */
+  /** Absent where nothing was sent, or the log does not tell what. */
   readonly sent: SentWrites | undefined
   readonly values: Values
 }
