@@ -10,6 +10,7 @@ import Database from 'libsql'
 import { spendingOf } from 'a2a-tasks'
 import { createRequestHandler, type Execute } from 'a2a-tasks/server'
 import { openTasks } from 'a2a-tasks/stores/sqlite'
+import * as ai from './ai/kit.js'
 import * as langGraph from './langgraph/kit.js'
 import * as openAi from './openai-agents/kit.js'
 
@@ -50,11 +51,23 @@ async function agentWith<M, A>(kit: Kit<M, A>): Promise<Execute> {
   return kit.agentOf(model, { tools })
 }
 
+function start(): Promise<Execute> {
+  if (framework === 'langgraph') return agentWith(langGraph)
+  if (framework === 'openai-agents') return agentWith(openAi)
+  return agentWith({
+    ...ai,
+    toolOf: (_, work) => ai.toolOf(work),
+    // AI SDK takes tools by their names.
+    agentOf: (model, { tools: [first = {}, second = {}] }) =>
+      ai.agentOf(model, { tools: () => ({ weather: first, book: second }) }),
+  })
+}
+
 const tasks = await openTasks(new Database(file), { leaseMs: 5_000, sweepIntervalMs: 100 })
 const handler = createRequestHandler({
   card: { name: 'Travel', url: 'http://localhost:3000' },
   tasks,
-  execute: framework === 'langgraph' ? await agentWith(langGraph) : await agentWith(openAi),
+  execute: await start(),
 })
 if (id === undefined) {
   const message = { messageId: 'm1', role: 'ROLE_USER', parts: [{ text: 'To Rome' }] }

@@ -28,23 +28,28 @@ async function runAgent(args: readonly string[], last?: string): Promise<string[
 }
 
 for (const [name, framework] of [
+  ['ai', 'ai'],
   ['@openai/agents', 'openai-agents'],
   ['@langchain/langgraph', 'langgraph'],
 ] as const) {
   describeWith(name, () => {
-    test('an agent that is killed repeats no call that has ended', { timeout: 120_000 }, async () => {
-      const folder = mkdtempSync(join(tmpdir(), 'a2a-killed-agent-'))
-      onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-      const file = join(folder, 'tasks.db')
-      const first = await runAgent([framework, file], 'book')
-      const sent = first.find((line) => line.startsWith('{')) ?? '{}'
-      expect(first.filter((line) => line !== sent)).toEqual(['model 1', 'weather', 'model 2', 'book'])
-      const { result } = JSON.parse(sent) as { readonly result: { readonly task: { readonly id: string } } }
-      expect(await runAgent([framework, file, result.task.id])).toEqual([
-        'book',
-        'model 3',
-        'completed [{"text":"Let me see.\\n\\nBooked"}] {"inputTokens":30,"outputTokens":15,"cachedInputTokens":12,"reasoningTokens":6}',
-      ])
-    })
+    test(
+      'an agent that is killed repeats no call of the model or of a tool that has ended',
+      { timeout: 120_000 },
+      async () => {
+        const folder = mkdtempSync(join(tmpdir(), 'a2a-killed-agent-'))
+        onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+        const file = join(folder, 'tasks.db')
+        const first = await runAgent([framework, file], 'book')
+        const sent = first.find((line) => line.startsWith('{')) ?? '{}'
+        expect(first.filter((line) => line !== sent)).toEqual(['model 1', 'weather', 'model 2', 'book'])
+        const { result } = JSON.parse(sent) as { readonly result: { readonly task: { readonly id: string } } }
+        expect(await runAgent([framework, file, result.task.id])).toEqual([
+          'book',
+          'model 3',
+          'completed [{"text":"Let me see.\\n\\nBooked"}] {"inputTokens":30,"outputTokens":15,"cachedInputTokens":12,"reasoningTokens":6}',
+        ])
+      },
+    )
   })
 }
