@@ -139,7 +139,11 @@ export class Questions<P extends Principal> {
   withdrawUnwanted(name: string, reason: Error): void {
     const { journal } = this.#parts
     if (this.#replayed?.name === name && !this.#run.signal().aborted) this.#unwanted = reason
-    else this.withdraw(name, reason, () => journal.entriesFor({ kind: 'withdrawn', name }))
+    else
+      this.withdraw(name, reason, () =>
+        // Beside others than the question itself.
+        journal.entriesFor({ kind: 'withdrawn', name }, journal.inFlight - 1),
+      )
   }
 
   /**

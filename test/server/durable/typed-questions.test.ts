@@ -193,6 +193,11 @@ describe('a question that something outside of the journal withdraws', () => {
     await settle()
     signals[0]?.abort()
     await pass(clock, async () => saidIn(await get(a, id)).includes('Why?'))
+    const entries = (await a.tasks.journal(id)).map(({ entry }) => entry)
+    expect(entries.find(({ kind }) => kind === 'withdrawn')).toEqual({
+      kind: 'withdrawn',
+      name: 'input-required#1',
+    })
     if (hasDied) a.store.fail()
     clock.advance(61_000)
     await settle()
