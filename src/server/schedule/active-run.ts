@@ -72,6 +72,8 @@ export interface AcceptedTask {
   readonly taskId: string
   /** Whether the message has just begun the task, in this process. */
   readonly isNew?: boolean
+  /** Whether the task had the message already. */
+  readonly isRepeated?: boolean
   readonly opening: TaskSnapshot | undefined
   /** Rejects when the work has stopped and the task could not be made to show it. Never resolves. */
   readonly broken: Promise<never>
@@ -88,7 +90,7 @@ export function acceptedAgain(
 ): AcceptedTask {
   // Without a run here, the task itself shows what becomes of it.
   const { broken = new Promise<never>(() => undefined) } = registry.runOf(task.id) ?? {}
-  return { type: 'task', taskId: task.id, opening: task, broken }
+  return { type: 'task', taskId: task.id, isRepeated: true, opening: task, broken }
 }
 
 export function acceptedBy<P extends Principal>(

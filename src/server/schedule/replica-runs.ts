@@ -178,16 +178,21 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
         registry.requireOpen()
         const delivered =
           (await this.#deliverHere(taskId, incoming)) ?? (await this.#deliverByStore(taskId, incoming))
+        if (delivered?.isRepeated === true) this.#leave(taskId, wasHeld)
         if (delivered !== undefined) return delivered
       }
       throw unavailable('cannot get hold of this task')
     } catch (error) {
-      if (registry.runOf(taskId) === undefined) {
-        if (wasHeld) this.#scheduler.schedule(taskId)
-        else this.#scheduler.giveBack(taskId)
-      }
+      this.#leave(taskId, wasHeld)
       throw error
     }
+  }
+
+  /** Has a task looked at that may have been acquired for a message which begins nothing. */
+  #leave(taskId: string, wasHeld: boolean): void {
+    if (this.#port.registry.runOf(taskId) !== undefined) return
+    if (wasHeld) this.#scheduler.schedule(taskId)
+    else this.#scheduler.giveBack(taskId)
   }
 
   /**

@@ -19,6 +19,7 @@ import {
   holdUp,
   pass,
   replicas,
+  resultOf,
   send,
   settle,
   textOf,
@@ -291,4 +292,36 @@ test('a task is released later when the store was unavailable at its release', a
   expect(a.store.calls).not.toContain('renew')
   await begin(b, 'this', id)
   expect(await state(b, id)).toBe('completed')
+})
+
+test('a repeated answer does not keep a task that waits for a time', async () => {
+  const { way, next } = holdUp('acquire')
+  const execute: Execute = async (run) => {
+    await run.requireInput('Which?')
+    return await run.approve('go on', { message: 'Go on?', expiresInMs: 3_000 })
+  }
+  const { all, clock } = cluster(
+    [execute, execute],
+    // Nothing but the message itself looks after the task.
+    { limits: { waitingRunMs: 1_000 }, manager: { sweepIntervalMs: false, recover: 'resume' } },
+    (store, at) => (at === 1 ? way(store) : store),
+  )
+  const [a, b] = all as [Replica, Replica]
+  const { id } = await send(a, 'go')
+  await get(b, id)
+  b.store.deafen()
+  const answer = { message: user('this', { taskId: id }), configuration: { returnImmediately: true } }
+  const { called, go } = next()
+  // The client has no answer from b yet, and sends its message to a.
+  void call(jsonRpc, b, 'SendMessage', answer)
+  await called
+  await call(jsonRpc, a, 'SendMessage', answer)
+  await settle()
+  clock.advance(2_000)
+  await settle()
+  a.store.fail()
+  clock.advance(1_000)
+  go()
+  await pass(clock, async () => (await state(b, id)) === 'completed')
+  expect(await resultOf(b, id)).toEqual(['expired'])
 })

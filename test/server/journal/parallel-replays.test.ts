@@ -198,6 +198,34 @@ describe('what branches write outside of steps', () => {
     expect([...(await resultOf(b, id))].sort()).toEqual(['a', 'b', 'done'])
   })
 
+  test('an artifact without an id is there once, though a branch that has written nothing yet is faster', async () => {
+    const execute: Execute = async (run) => {
+      const asks = async (): Promise<void> => {
+        await run.requireInput('Which?')
+        run.artifact('asked')
+      }
+      const works = async (): Promise<void> => {
+        await run.step('work', () => undefined)
+        // In a replay, the other branch goes on before this.
+        await later()
+        run.artifact('worked')
+      }
+      const worksLonger = (): Promise<unknown> =>
+        run.step('more work', async () => {
+          for (let count = 0; count < 3; count += 1) await later()
+        })
+      await Promise.all([asks(), works(), worksLonger()])
+      return 'done'
+    }
+    const { a, b, clock } = replicas([execute, execute])
+    const { id } = await begin(a, 'go')
+    await settle()
+    a.store.fail()
+    await begin(b, 'this', id)
+    await pass(clock, async () => (await stateAt(b, id)) === 'completed')
+    expect([...(await resultOf(b, id))].sort()).toEqual(['asked', 'done', 'worked'])
+  })
+
   test('a change of the metadata is not lost', async () => {
     const write = (run: Run, name: string): void => run.setMetadata({ [name]: true })
     const { b, id } = await continued(

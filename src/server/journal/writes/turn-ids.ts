@@ -28,8 +28,10 @@ export class TurnIds {
   readonly #port: TurnPort
   readonly #recorded: () => Recorded | undefined
   readonly #counts = { artifact: 0, message: 0 }
-  /** Ids of artifacts that were made out of turn, in an attempt that has earlier ones. */
-  readonly #taken = new Set<string>()
+  /** Ids of artifacts that this attempt has made, if it has earlier ones. */
+  readonly #made = new Set<string>()
+  /** The first ids of artifacts, in their order. */
+  readonly #ordered = new Set<string>()
   #first: string | undefined
 
   /** @param recorded - `undefined` while the turn can have recorded nothing. */
@@ -66,25 +68,26 @@ export class TurnIds {
   #sentBefore(artifact: ArtifactInput | undefined): string | undefined {
     const { journal, sent } = this.#recorded() ?? {}
     if (artifact === undefined || sent === undefined || journal?.whereabouts === 'before') return undefined
-    const id = sent.idOf(artifact, (given) => !this.#taken.has(given) && this.#isNext(given, sent))
-    if (id !== undefined) this.#taken.add(id)
+    const id = sent.idOf(artifact, (given) => !this.#made.has(given) && this.#mayBeOurs(given, sent))
+    if (id !== undefined) this.#made.add(id)
     return id
   }
 
-  /** Whether an earlier attempt may have made the id after those that this one has made. */
-  #isNext(artifactId: string, sent: SentWrites): boolean {
-    const { artifact: first } = this.#counts
+  /** Whether an earlier attempt may have made the id outside of steps. */
+  #mayBeOurs(artifactId: string, sent: SentWrites): boolean {
     // One for each artifact, and one for what the code yields.
-    const most = first + sent.count + 1
-    for (let count = first; count < most; count += 1) if (this.#artifactId(count) === artifactId) return true
-    return false
+    const most = this.#counts.artifact + sent.count + 1
+    while (this.#ordered.size < most) this.#ordered.add(this.#artifactId(this.#ordered.size))
+    return this.#ordered.has(artifactId)
   }
 
   #nextArtifact(): string {
     for (;;) {
       const id = this.#artifactId(this.#counts.artifact++)
-      // Code that lost the context of its step, or a step that an older version has done, may have taken it.
-      if (!this.#taken.delete(id) && this.#isFree(id)) return id
+      // Another branch may have sent it in an earlier attempt, or code that lost the context of its step has taken it.
+      if (this.#made.has(id) || !this.#isFree(id)) continue
+      if (this.#port.earlier !== undefined) this.#made.add(id)
+      return id
     }
   }
 
