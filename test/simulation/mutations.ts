@@ -12,8 +12,8 @@ export const MUTATIONS: readonly Mutation[] = [
       },
       {
         file: 'server/journal/writes/turn-ids.ts',
-        text: 'if (!this.#taken.delete(id) && this.#isFree(id)) return id',
-        by: 'return id',
+        text: 'if (this.#made.has(id) || !this.#isFree(id)) continue',
+        by: '',
       },
     ],
   },

@@ -255,19 +255,24 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
 
   /** @param isDestroyed - Whether the manager is being destroyed. */
   async close(isDestroyed = false): Promise<void> {
+    const { report } = this.#context.storeClient
     this.#isClosed = true
-    this.#onClose()
     this.#renewal.stop()
     await Promise.all(
       [...this.#leased.values()].map(async (leased) => {
-        leased.releasing ??= this.#leave(leased)
-        await leased.releasing.catch(this.#context.storeClient.report)
+        // A release that is under way keeps the lease of a task that has changed.
+        if ((await leased.releasing?.catch(report)) !== true) {
+          leased.releasing = this.#leave(leased)
+          await leased.releasing.catch(report)
+        }
         this.#forget(leased)
         const { id } = leased.cached.key
         if (isDestroyed && !leased.cached.hasEnded)
           leased.controller?.abort(endError('MANAGER_DESTROYED', id))
       }),
     )
+    // Until then, changes that others make are counted.
+    this.#onClose()
   }
 
   /** Releases the lease of a task that waits for input. Other leases expire, and another process recovers the task. */
@@ -297,7 +302,7 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
     const leased = this.#leased.get(cached.key.id)
     if (leased?.cached !== cached) return
     leased.changeCount += 1
-    callSafely(() => this.#listener.onNews(cached.tip.snapshot(), events))
+    if (!this.#isClosed) callSafely(() => this.#listener.onNews(cached.tip.snapshot(), events))
   }
 
   /** The task has ended: aborts its signal if another caller ended it. */

@@ -325,3 +325,35 @@ test('a repeated answer does not keep a task that waits for a time', async () =>
   await pass(clock, async () => (await state(b, id)) === 'completed')
   expect(await resultOf(b, id)).toEqual(['expired'])
 })
+
+test('a signal that is stored while its task is released and its manager closes continues the task elsewhere', async () => {
+  const [note, commit] = [holdUp('release'), holdUp('commit')]
+  const execute: Execute = async (run) => {
+    await run.requireInput('Which?')
+    return await run.waitFor('go')
+  }
+  const { all, clock } = cluster(
+    [execute, execute],
+    { limits: { waitingRunMs: 1_000 }, manager: { recover: 'resume' } },
+    (store, at) => (at === 0 ? note.way(commit.way(store)) : store),
+  )
+  const [a, b] = all as [Replica, Replica]
+  const { id } = await send(a, 'go')
+  const noting = note.next()
+  await begin(a, 'this', id)
+  await noting.called
+  await settle()
+  clock.advance(1_000)
+  await settle()
+  const storing = commit.next()
+  void a.tasks.signal(id, 'go', 'went')
+  await storing.called
+  const closed = a.tasks.destroy()
+  await settle()
+  storing.go()
+  await settle()
+  noting.go()
+  await closed
+  await pass(clock, async () => (await state(b, id)) === 'completed')
+  expect(await resultOf(b, id)).toEqual(['went'])
+})
