@@ -179,7 +179,8 @@ export interface SpentInStep extends Spent {
  * - `wake`: the sleep of this name is over.
  * - `signal`: a value was sent to the code.
  * - `wait`: the code waits for a signal.
- * - `received`: the wait of this name is over: the code received this value.
+ * - `received`: the wait of this name is over: the code received this value. With `isWithdrawn`, it wants none any more, and the
+ *   signal stays for the next wait.
  * - `delegate`: the code is about to send a message to another agent, whose run has this handle.
  * - `handle`: the other agent has answered, with its task.
  * - `delegated`: the other agent's task has ended, or waits.
@@ -219,7 +220,7 @@ export type JournalEntry = Recorded &
     | (Asked & { readonly kind: 'wake' })
     | (Sent & { readonly kind: 'signal'; readonly name: string })
     | (Asked & { readonly kind: 'wait' })
-    | (Asked & Sent & { readonly kind: 'received' })
+    | (Asked & Sent & { readonly kind: 'received'; readonly isWithdrawn?: true | undefined })
     | (Asked & {
         readonly kind: 'delegate'
         readonly handle: ReadonlyJson

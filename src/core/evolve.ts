@@ -244,7 +244,7 @@ function applySignal(task: Task<string>, entry: JournalEntry): void {
     // Leaves never change, so only the type is writable.
     const { name, value, tagged } = entry
     task.signals = [...signals, { name, value: value as JsonValue, ...(tagged && { tagged }) }]
-  } else if (entry.kind === 'received') {
+  } else if (entry.kind === 'received' && entry.isWithdrawn !== true) {
     const name = signalNameOf(entry.name)
     const first = signals.findIndex((signal) => signal.name === name)
     const left = signals.filter((_, index) => index !== first)

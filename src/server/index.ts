@@ -57,6 +57,7 @@ export type {
   ApproveOptions,
   AskedQuestion,
   AskOptions,
+  AuthorizeOptions,
   InputOptions,
 } from './run/ask-types.js'
 export type { BackoffOptions, RetryOptions } from './retry.js'

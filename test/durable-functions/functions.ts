@@ -1,7 +1,7 @@
 /** Durable functions that have to survive a crash at every write. */
 import type { Execute, Run } from 'a2a-tasks/server'
 import type { TestDurableOptions } from 'a2a-tasks/testing'
-import type { Task } from 'a2a-tasks'
+import { A2AError, type Task } from 'a2a-tasks'
 import { A2AClient } from 'a2a-tasks/client'
 import { memoryStore } from 'a2a-tasks/durable'
 import { createRequestHandler, textOf, type RequestHandler } from 'a2a-tasks/server'
@@ -146,6 +146,19 @@ const waits = async (run: Run): Promise<string> => {
   const late = run.sleep('late', { ms: 60_000 }).then(() => 'late')
   const second = run.waitFor<string>('payment')
   return `${isSure} ${await Promise.race([second, late])}`
+}
+
+const authorizing = async (run: Run): Promise<string> => {
+  const login = (name: string): Promise<string> =>
+    run
+      .authorize<string>(name, { url: 'https://login.example', message: `Let me use ${name}` })
+      .catch((error: unknown) => (A2AError.is(error) ? error.code : String(error)))
+  const first = await run.step('first', () => 'begun')
+  const declined = await login('mail')
+  run.artifact(`${first}, ${declined}`)
+  // The script sends the signal as soon as the answer is stored: it is beside the step, before the wait or during it.
+  const [account, other] = await Promise.all([login('calendar'), run.step('beside', () => 'beside')])
+  return `${account}, ${other}`
 }
 
 const beside = async (run: Run): Promise<string> => {
@@ -446,6 +459,18 @@ export const FUNCTIONS: readonly Case[] = [
     },
   },
   { name: 'questions that expire', execute: expiring, options: { messages: ['go', 'approve'] } },
+  {
+    name: 'authorizations, one that is declined and one by a signal',
+    execute: authorizing,
+    options: {
+      messages: ['go', { answers: { mail: 'decline' } }, { signal: 'calendar', value: 'Ada' }],
+      // Whether the signal comes before the question is open.
+      resultOf: ({ state, artifacts, messages }) => ({
+        ...{ state, artifacts: artifacts.map(textOf) },
+        said: messages.filter(({ role }) => role === 'user').map(({ messageId }) => messageId),
+      }),
+    },
+  },
   { name: 'parallel steps', execute: parallel, options: { messages: ['go'] } },
   { name: 'a generator', execute: generator, options: { messages: ['go', 'three'] } },
   {

@@ -16,7 +16,7 @@ type Act =
   | { readonly act: 'write'; readonly to: Place; readonly append: boolean }
   | { readonly act: 'step'; readonly name: 'x' | 'y'; readonly writes: Place; readonly fails: boolean }
   | { readonly act: 'ask' }
-  | { readonly act: 'typed'; readonly expires: boolean }
+  | { readonly act: 'typed' | 'login'; readonly expires: boolean }
   | { readonly act: 'all'; readonly branches: number }
   | { readonly act: 'stream'; readonly branches: number; readonly to: 'a' | 'new'; readonly flaky: boolean }
   | { readonly act: 'value' | 'update' | 'metadata' | 'spend' | 'change' | 'again' | 'throw' }
@@ -34,7 +34,7 @@ const acts: fc.Arbitrary<Act> = fc.oneof(
     fails: fc.boolean(),
   }),
   fc.record({ act: fc.constant('ask') }),
-  fc.record({ act: fc.constant('typed'), expires: fc.boolean() }),
+  fc.record({ act: fc.constantFrom('typed', 'login'), expires: fc.boolean() }),
   fc.record({ act: fc.constant('all'), branches: fc.integer({ min: 2, max: 3 }) }),
   fc.record({
     act: fc.constant('stream'),
@@ -92,6 +92,11 @@ async function perform(run: Run, act: Act, at: number): Promise<unknown> {
     case 'typed': {
       const expiry = act.expires ? { expiresInMs: 86_400_000 } : {}
       return await run.requireInput(`Value ${at}?`, { schema: z.string().min(1), ...expiry })
+    }
+    case 'login': {
+      const expiry = act.expires ? { expiresInMs: 86_400_000 } : {}
+      const options = { url: 'https://login.example', message: `Authorize ${at}?`, ...expiry }
+      return await run.authorize(`login ${at}`, options).catch(String)
     }
     case 'all': {
       const branch = async (index: number): Promise<number> => {
@@ -172,8 +177,8 @@ test(`${RUNS} random functions end the same with and without crashes`, { timeout
         ),
         program,
       ]
-      const questions = rounds.flat().filter(({ act }) => act === 'ask' || act === 'typed')
-      const answers = questions.map((_, index) => `answer ${index}`)
+      const questions = rounds.flat().filter(({ act }) => ['ask', 'typed', 'login'].includes(act))
+      const answers = questions.map(({ act }, index) => (act === 'login' ? 'decline' : `answer ${index}`))
       const { task } = await testDurable(functionOf(program, isGenerator), {
         messages: ['begin', ...answers],
         handler: { retry: { attempts: 2, backoff: { initialMs: 1 } } },

@@ -149,3 +149,21 @@ it('closes a question that has expired or was withdrawn', LONG, async (context) 
   expect(await page.getByRole('button', { name: 'approve' }).count()).toBe(0)
   expect(faults).toEqual([])
 })
+
+it('shows where to authorize, and a button to decline', LONG, async (context) => {
+  const { page, faults, tasks, id } = await open(context, async (run) => {
+    const options = { url: 'https://login.example/?state=1', message: 'Let me read your calendar' }
+    return await run.authorize<string>('calendar', options).catch(String)
+  })
+  const form = page.getByRole('group', { name: 'Let me read your calendar' })
+  const link = form.getByRole('link', { name: 'https://login.example/?state=1' })
+  expect(await link.getAttribute('href')).toBe('https://login.example/?state=1')
+  expect(await link.getAttribute('rel')).toContain('noopener')
+  expect(await form.getByRole('button').allTextContents()).toEqual(['decline'])
+  expect(await violationsIn(page)).toEqual([])
+  await form.getByRole('button', { name: 'decline' }).click()
+  await confirm(page)
+  await page.getByText('The user has declined').first().waitFor()
+  expect(tasks.getTask(id)).toMatchObject({ state: 'completed' })
+  expect(faults).toEqual([])
+})

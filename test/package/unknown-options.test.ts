@@ -294,6 +294,8 @@ async function withTask(
 
 /** Calls within a run: its error becomes that of the call. */
 const RUN: Record<string, (run: Run, unknown: never) => unknown> = {
+  'Run.authorize(1)': (run, of: object) =>
+    run.authorize('a', { url: 'https://login.example', message: 'x', ...of }),
   'Run.approve(1)': (run, of: object) => run.approve('a', { message: 'x', ...of }),
   'Run.artifact(1)': (run, of) => run.artifact('x', of),
   'Run.ask(1)': (run, of) => run.ask({ a: { message: 'x', schema: z.string() } }, of),

@@ -66,8 +66,18 @@ export interface RunOptions extends Omit<SendOptions, 'returnImmediately' | 'his
   /**
    * Called when the agent waits for credentials, which it obtains outside A2A. The run continues to follow the task
    * when the callback has returned. Without it, the run ends with the result `auth-required`.
+   *
+   * `questions` has what the agent asks to authorize, as agents of this library do by `run.authorize`: show `message`, and let the
+   * user open `url`, which is an http or https address of the agent's choice. To refuse, return `{ [id]: 'decline' }`, as
+   * `onQuestions` returns values; return nothing otherwise. Empty for an agent that only sends a message.
    */
-  readonly onAuthRequired?: ((task: RemoteTask) => void | Promise<void>) | undefined
+  readonly onAuthRequired?:
+    | ((task: RemoteTask, questions: readonly AgentQuestion[]) => void | Promise<void>)
+    | ((
+        task: RemoteTask,
+        questions: readonly AgentQuestion[],
+      ) => QuestionAnswers | undefined | Promise<QuestionAnswers | undefined>)
+    | undefined
   /** Time without data, in ms, after which a stream counts as broken. Default is 60,000. */
   readonly idleTimeoutMs?: number | undefined
   /**

@@ -21,7 +21,7 @@ import { toMarking, toMessage, withoutContext, type Marking, type MessageContent
 import { fingerprintOf, resultOf, textOfTask } from './remote-task.js'
 import { fetchTask, isInconclusive } from './patience.js'
 import { pause, pauseMs, abortableSleep } from '../../http/retry.js'
-import { AskedQuestions, type AgentQuestion } from './questions.js'
+import { AskedQuestions, type AgentQuestion, type QuestionAnswers } from './questions.js'
 import type { RunOptions, RunResult } from './run-types.js'
 import type { RunHandle } from '../../remote/runner.js'
 import { isOneOf, isTaskTooLarge, RunAbandoned, toAbortReason, toFailureReason } from './run-errors.js'
@@ -142,24 +142,28 @@ export class Run {
     const settled = await this.#followUntilSettled()
     const task = this.#state.complete(settled)
     if (isTerminal(task.state)) return resultOf(task)
-    const { onAuthRequired, onInputRequired } = this.#options
+    const { onAuthRequired, onInputRequired, onQuestions } = this.#options
     const text = textOfTask(task)
     const { handle } = this.#state
-    if (task.state === 'auth-required') {
-      if (onAuthRequired === undefined) return { ok: false, type: task.state, task, text, handle }
-      await this.#runCallback(() => onAuthRequired(task))
-      this.#state.markAnswered(settled)
-      return undefined
-    }
+    const isAuth = task.state === 'auth-required'
+    if (isAuth && onAuthRequired === undefined)
+      return { ok: false, type: 'auth-required', task, text, handle }
     const questions = this.#questions.of(task)
     if (questions.length === 0 && questionsIn(task.message).length > 0) {
       // The agent has their answers, and has not read them yet.
       this.#state.markAnswered(settled)
       return undefined
     }
-    const answer =
-      (await this.#answersTo(questions, task)) ?? (await this.#runCallback(() => onInputRequired?.(task)))
-    if (answer === undefined) return { ok: false, type: 'input-required', task, text, handle }
+    const answer = isAuth
+      ? await this.#answersTo(questions, task, (asked) => onAuthRequired?.(task, asked))
+      : ((questions.length > 0
+          ? await this.#answersTo(questions, task, (asked) => onQuestions?.(asked, task))
+          : undefined) ?? (await this.#runCallback(() => onInputRequired?.(task))))
+    if (answer === undefined) {
+      if (!isAuth) return { ok: false, type: 'input-required', task, text, handle }
+      this.#state.markAnswered(settled)
+      return undefined
+    }
     const { contextId = handle.contextId } = task
     const { generateId } = this.#connection.settings
     const next = await this.#runCallback(() => toMessage(answer, { taskId: task.id, contextId }, generateId))
@@ -174,23 +178,24 @@ export class Run {
       this.#questions.taken()
       return reply
     } catch (error) {
-      if (this.#options.onQuestions === undefined || !this.#questions.isRefusal(error)) throw error
+      if (!this.#questions.isRefusal(error)) throw error
       this.#state.forgetAnswer()
       return undefined
     }
   }
 
-  /** What the user answers to questions with a schema; `undefined` if nothing. */
+  /** What the user answers to questions by their ids; `undefined` if nothing. */
   async #answersTo(
     questions: readonly AgentQuestion[],
     task: RemoteTask,
+    ask: (asked: readonly AgentQuestion[]) => unknown,
   ): Promise<MessageContent | undefined> {
-    const { onQuestions } = this.#options
-    if (onQuestions === undefined || questions.length === 0) return undefined
     for (let asked = questions; ; asked = this.#questions.of(task)) {
-      const answers = await this.#runCallback(() => onQuestions(asked, task))
-      if (answers === undefined || Object.keys(answers).length === 0) return undefined
-      const message = await this.#runCallback(() => this.#questions.answer(asked, answers))
+      const answers = await this.#runCallback(() => ask(asked))
+      if (typeof answers !== 'object' || answers === null || Object.keys(answers).length === 0) return undefined
+      // A list has names that are of no question.
+      const values = answers as QuestionAnswers
+      const message = await this.#runCallback(() => this.#questions.answer(asked, values))
       if (message !== undefined) return message
     }
   }

@@ -113,5 +113,18 @@ export interface QuestionTimer {
  */
 export type ExpireQuestion = (entries?: () => readonly JournalEntry[]) => boolean
 
+/** A wait for a signal beside a question. */
+export interface SignalWait {
+  /** The value of the signal. Absent while there is none: it may be `undefined`. */
+  readonly received?: { readonly value: unknown } | undefined
+  /** Why the signal could not be received. */
+  readonly error?: Error | undefined
+  /** The code wants no signal any more: the next wait gets it. */
+  readonly stop: () => void
+}
+
+/** Begins a wait for a signal. Calls `onEnd` when it comes later, or cannot be received. */
+export type AwaitSignal = (name: string, onEnd: () => void) => Promise<SignalWait>
+
 /** Begins the time limit of a question. */
 export type LimitQuestion = (name: string, ms: number, expire: ExpireQuestion) => Promise<QuestionTimer>

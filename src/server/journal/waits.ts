@@ -16,7 +16,7 @@ import { linesOf, requireSchema, type StandardSchema } from '../standard-schema.
 import type { SignalOptions, SleepOptions } from './call-types.js'
 import type { Journal } from './journal.js'
 import { requireName } from './names.js'
-import type { ExpireQuestion, QuestionTimer, TurnPort } from './turn-port.js'
+import type { ExpireQuestion, QuestionTimer, SignalWait, TurnPort } from './turn-port.js'
 
 const SLEEPS = `run.sleep('pause', { ms: 60_000 }) or run.sleep('pause', { until: new Date(…) })`
 
@@ -53,6 +53,24 @@ class Timer implements QuestionTimer {
   end(): void {
     this.isDue = true
     this.isOver = true
+  }
+
+  readonly stop = (): void => {
+    if (this.isOver) return
+    this.isOver = true
+    this.onStop()
+  }
+}
+
+class SignalBeside implements SignalWait {
+  received: SignalWait['received']
+  error: Error | undefined
+  isOver = false
+  onStop = (): void => {}
+
+  receive(value: unknown): void {
+    this.isOver = true
+    this.received = { value }
   }
 
   readonly stop = (): void => {
@@ -163,6 +181,81 @@ export class Waits {
       this.#recordEnd(wake)
     }
     wakeUp()
+  }
+
+  /**
+   * A wait for a signal beside a question. If the question ends without it, the entry `received` says so, so that the signal is
+   * left to a later wait. A signal that has come before is received at once, and `onEnd` is not called.
+   *
+   * @returns Resolves when the wait has begun.
+   */
+  async beside(name: string, onEnd: () => void): Promise<SignalWait> {
+    const { work, signal } = this.#port
+    const journal = this.#journal
+    work()
+    const label = journal.nameOf('wait', name)
+    const isBegun = journal.pass('wait', label) !== undefined
+    if (!isBegun) {
+      await journal.next('received', label)
+      // Code whose run is over begins nothing new.
+      signal().throwIfAborted()
+      journal.record({ kind: 'wait', name: label })
+    }
+    const wait = new SignalBeside()
+    const known = journal.take('received', label)
+    if (known !== undefined) endBy(wait, known)
+    else if (journal.isReplaying || !this.#receiveBeside(label, wait))
+      void observed(this.#watchBeside(label, wait, onEnd))
+    return wait
+  }
+
+  async #watchBeside(label: string, wait: SignalBeside, onEnd: () => void): Promise<void> {
+    const journal = this.#journal
+    const known = await journal.next('received', label)
+    if (known !== undefined) {
+      endBy(wait, known)
+      if (wait.received !== undefined) onEnd()
+      return
+    }
+    const isAborted = this.#port.signal().aborted
+    if (wait.isOver) this.#recordEnd(withdrawnWait(label))
+    if (wait.isOver || isAborted) return
+    if (this.#receiveBeside(label, wait)) {
+      onEnd()
+      return
+    }
+    const leave = journal.enter()
+    const stop = this.#port.listen?.() ?? ((): void => {})
+    const over = (): void => {
+      stop()
+      if (this.#open.delete(open)) leave()
+    }
+    const open: OpenWait = {
+      ...{ dueAt: Infinity, label, stop },
+      receive: (value) => {
+        over()
+        wait.receive(value)
+        onEnd()
+      },
+      reject: (reason) => {
+        over()
+        wait.isOver = true
+        wait.error = reason
+        onEnd()
+      },
+    }
+    this.#open.add(open)
+    wait.onStop = () => {
+      over()
+      this.#recordEnd(withdrawnWait(label))
+    }
+  }
+
+  /** Whether the signal has come, or cannot be received. */
+  #receiveBeside(label: string, wait: SignalBeside): boolean {
+    const value = this.#receive(label)
+    if (value !== undefined) wait.receive(value)
+    return wait.isOver
   }
 
   /** Of a run that is over, the next attempt asks the question again, and needs its limit. */
@@ -289,6 +382,15 @@ export class Waits {
       leave()
     }
   }
+}
+
+function endBy(wait: SignalBeside, entry: ReceivedEntry): void {
+  wait.isOver = true
+  if (entry.isWithdrawn !== true) wait.receive(valueOf(entry))
+}
+
+function withdrawnWait(name: string): JournalEntry {
+  return { kind: 'received', name, value: null, isWithdrawn: true }
 }
 
 function valueOf({ value, tagged }: ReceivedEntry): unknown {

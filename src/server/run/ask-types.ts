@@ -46,6 +46,14 @@ export type AnswersTo<Q extends Readonly<Record<string, AskedQuestion>>> = {
   readonly [K in keyof Q]: OutputOf<Q[K]['schema']>
 }
 
+/** Options of `run.authorize`. */
+export interface AuthorizeOptions extends AskOptions {
+  /** Where the user authorizes: an http or https URL of at most 8,192 characters, without a name and password. */
+  readonly url: string
+  /** What the user is to authorize. */
+  readonly message: string
+}
+
 /** Options of `run.approve`. */
 export interface ApproveOptions<O extends readonly string[] = readonly string[]> extends AskOptions {
   /** What the user is to decide. */

@@ -283,6 +283,10 @@ export class RunController<P extends Principal> implements Run<P> {
       ? this.#ask('input-required', [prompt])
       : this.turn.parts.typed.requireInput(prompt, options)
 
+  get authorize(): Run<P>['authorize'] {
+    return this.turn.parts.typed.authorize
+  }
+
   readonly requireAuth: Run<P>['requireAuth'] = (...said) => this.#ask('auth-required', said)
 
   readonly continueAs = (input: ContinuedInput): Promise<never> => {

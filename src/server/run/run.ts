@@ -10,7 +10,14 @@ import type { LineageSource } from '../../core/lineage/mark.js'
 import type { JsonObject, ReadonlyJson } from '../../core/json-types.js'
 import type { Principal } from '../caller.js'
 import type { OutputOf, StandardSchema } from '../standard-schema.js'
-import type { AnswersTo, ApproveOptions, AskedQuestion, AskOptions, InputOptions } from './ask-types.js'
+import type {
+  AnswersTo,
+  ApproveOptions,
+  AskedQuestion,
+  AskOptions,
+  AuthorizeOptions,
+  InputOptions,
+} from './ask-types.js'
 import type {
   DelegatedMessage,
   DelegateOptions,
@@ -239,9 +246,22 @@ export interface Run<P extends Principal = Principal> {
     ): Promise<O[number] | 'expired'>
   }
   /**
+   * Sends the user to `url` to authorize something, such as to log in at another site: the task is `auth-required` until your own
+   * code, such as the route of an OAuth callback, sends a signal of this name: `tasks.signal(taskId, name, value)`. Nothing that a
+   * client says counts as authorization. A client answers `decline` by the id of the question, or in words; with any other words
+   * it is asked again. A signal that has come before the call is taken, and nothing is asked.
+   *
+   * The journal keeps the value, so send what finds the credential rather than the credential. `T` is not checked.
+   *
+   * @returns The value of the signal. Rejects with `PERMISSION_DENIED` when the user declines; otherwise as {@link requireInput}
+   *   with a schema.
+   * @throws {TypeError} naming the option, as for a `url` that is none; otherwise as {@link requireInput}.
+   */
+  readonly authorize: <T = unknown>(name: string, options: AuthorizeOptions) => Promise<T>
+  /**
    * Asks for credentials that the user gives out of band: the task is `auth-required` until a message arrives or
    * {@link start} is called. Otherwise as {@link requireInput}. The message does not prove that anything was authorized
-   * (A2A 1.0 §7.6.4).
+   * (A2A 1.0 §7.6.4): {@link authorize} waits for your own code instead.
    */
   readonly requireAuth: (prompt: Say) => Promise<ReadonlyMessage>
   /**

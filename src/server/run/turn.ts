@@ -324,6 +324,7 @@ export class Turn<P extends Principal> {
         questions,
         ids,
         limit: (...given) => waits.limit(...given),
+        awaitSignal: (...given) => waits.beside(...given),
         requireOutsideOfSteps: this.requireOutsideOfSteps,
       }),
       delegations: new Delegations(port, journal, ids),

@@ -15,11 +15,17 @@ import { observed, onAbort } from '../../runtime/abort.js'
 import { describe } from '../../runtime/describe.js'
 import { readOptions, requirePositive } from '../../runtime/options.js'
 import { formOf, valueFromText, wantedBy, type Form } from '../../wire/question/form.js'
-import { answersIn, questionPart, QUESTIONS, type OpenQuestion } from '../../wire/question/questions.js'
+import {
+  answersIn,
+  isLink,
+  questionPart,
+  QUESTIONS,
+  type OpenQuestion,
+} from '../../wire/question/questions.js'
 import { textOf } from '../../wire/text.js'
 import type { Journal } from '../journal/journal.js'
 import { requireName } from '../journal/names.js'
-import type { LimitQuestion, QuestionTimer, TurnPort } from '../journal/turn-port.js'
+import type { AwaitSignal, LimitQuestion, QuestionTimer, TurnPort } from '../journal/turn-port.js'
 import type { TurnIds } from '../journal/writes/turn-ids.js'
 import {
   jsonSchemaOf,
@@ -37,18 +43,21 @@ import type {
   ApproveOptions,
   AskedQuestion,
   AskOptions,
+  AuthorizeOptions,
   InputOptions,
 } from './ask-types.js'
 import type { CheckAnswer } from './question.js'
+import type { AskingState } from './run-context.js'
 import type { ReadonlyMessage, Say } from './run.js'
 
 /** What questions with a schema use of the other parts of their turn. */
 interface Parts {
   readonly journal: Journal
   readonly limit: LimitQuestion
+  readonly awaitSignal: AwaitSignal
   readonly questions: {
     pose(
-      state: 'input-required',
+      state: AskingState,
       prompt: Say,
       check: CheckAnswer,
     ): { readonly name: string; readonly answer: Promise<ReadonlyMessage> }
@@ -71,6 +80,8 @@ interface Item {
   readonly schema: StandardSchema
   readonly jsonSchema: JsonObject
   readonly form: Form
+  /** Where the user authorizes. */
+  readonly url?: string
 }
 
 /** What the journal keeps of an answer. A type, as JSON. */
@@ -92,6 +103,7 @@ interface AskSettings {
   readonly attempts: number
   readonly expiresInMs: number | undefined
   readonly signal: AbortSignal | undefined
+  readonly state: AskingState
 }
 
 /** The calls of a run that ask with a schema. */
@@ -119,6 +131,10 @@ export class TypedQuestions {
     name: string,
     options: ApproveOptions<O>,
   ): Promise<O[number] | 'expired'> => approve(this.#open('approve'), name, options)
+
+  readonly authorize = <T = unknown>(name: string, options: AuthorizeOptions): Promise<T> =>
+    // The caller says what the value of the signal is.
+    authorize(this.#open('authorize'), name, options) as Promise<T>
 
   /** Creates the task where there is none: the ids of questions have the place of the turn in it. */
   #open(method: string): AskHost {
@@ -201,6 +217,43 @@ function approve<const O extends readonly string[]>(
   return observed(verdict)
 }
 
+const DECLINE = ['decline'] as const
+
+/** See `Run.authorize`. */
+function authorize(host: AskHost, name: string, options: AuthorizeOptions): Promise<unknown> {
+  const example = `{ url: 'https://login.example', message: 'Let me read your calendar' }`
+  requireName('signal', name, `run.authorize('calendar', ${example})`)
+  const keys = ['url', 'message', ...ASK_KEYS]
+  const given = readOptions(options, keys, 'run.authorize', undefined, `an object after the name: ${example}`)
+  const { url, message } = given
+  requireText('message', message)
+  if (!isLink(url))
+    throw new TypeError(
+      `"url" must be an http or https URL of at most 8192 characters without a name and password, got ${describe(url)}`,
+    )
+  const jsonSchema = { type: 'string', enum: [...DECLINE] }
+  const item = { ...toItem(host, name, message, { schema: verdictOf(DECLINE), jsonSchema }), url }
+  return observed(untilAuthorized(host, item, { ...toSettings(given), state: 'auth-required' }))
+}
+
+/** Asks until the signal comes, or the question ends in another way. The journal says which was first. */
+async function untilAuthorized(host: AskHost, item: Item, settings: AskSettings): Promise<unknown> {
+  const over = new AbortController()
+  const leave = onAbort(settings.signal, () => over.abort(settings.signal?.reason))
+  const wait = await host.awaitSignal(item.key, () => over.abort())
+  try {
+    if (wait.received === undefined) await askAll(host, [item], { ...settings, signal: over.signal })
+    if (wait.received !== undefined) return wait.received.value
+    throw new A2AError('PERMISSION_DENIED', `The user has declined to authorize "${item.key}"`, {})
+  } catch (error) {
+    if (wait.received !== undefined) return wait.received.value
+    throw wait.error ?? error
+  } finally {
+    leave()
+    wait.stop()
+  }
+}
+
 function verdictOf(verdicts: unknown): StandardSchema<unknown, string> {
   const isVerdict = (each: unknown): boolean =>
     typeof each === 'string' && each.trim() !== '' && each !== 'expired'
@@ -224,7 +277,7 @@ function toSettings({ attempts = 3, expiresInMs, signal }: AskOptions): AskSetti
   if (!Number.isInteger(attempts) || attempts < 1 || attempts > 100)
     throw new RangeError(`"attempts" must be a whole number from 1 to 100, got ${describe(attempts)}`)
   if (expiresInMs !== undefined) requirePositive('expiresInMs', expiresInMs)
-  return { attempts, expiresInMs, signal }
+  return { attempts, expiresInMs, signal, state: 'input-required' }
 }
 
 function toItem(host: AskHost, key: string, say: Say, { schema, jsonSchema }: AnswerSchema): Item {
@@ -238,7 +291,7 @@ function toItem(host: AskHost, key: string, say: Say, { schema, jsonSchema }: An
 async function askAll(
   host: AskHost,
   items: readonly Item[],
-  { attempts, expiresInMs, signal }: AskSettings,
+  { attempts, expiresInMs, signal, state }: AskSettings,
 ): Promise<Record<string, ReadonlyJson>> {
   const { taskId } = host
   const [first] = items
@@ -260,9 +313,10 @@ async function askAll(
   try {
     let problem: string | undefined
     for (let left = attempts; open.size > 0;) {
-      requireWanted(host, signal)
-      requireTime(host, timer, late)
+      requireWanted(host, state, signal)
+      requireTime(host, state, timer, late)
       const found = await askOnce(host, [...open.values()], {
+        state,
         posed,
         problem,
         timer,
@@ -285,16 +339,25 @@ async function askAll(
 }
 
 /** An earlier attempt may have asked what the code wants no more: then the journal says what became of it. */
-function requireWanted({ taskId, journal }: AskHost, signal: AbortSignal | undefined): void {
-  if (signal?.aborted !== true || journal.hasNext('question', 'input-required')) return
-  journal.nameOf('question', 'input-required')
+function requireWanted(
+  { taskId, journal }: AskHost,
+  state: AskingState,
+  signal: AbortSignal | undefined,
+): void {
+  if (signal?.aborted !== true || journal.hasNext('question', state)) return
+  journal.nameOf('question', state)
   throw withdrawn(taskId(), signal)
 }
 
-function requireTime({ journal }: AskHost, timer: QuestionTimer | undefined, late: () => Error): void {
+function requireTime(
+  { journal }: AskHost,
+  state: AskingState,
+  timer: QuestionTimer | undefined,
+  late: () => Error,
+): void {
   if (timer?.isDue !== true) return
   // An attempt that was faster has asked the question, so it has a name.
-  journal.nameOf('question', 'input-required')
+  journal.nameOf('question', state)
   throw late()
 }
 
@@ -340,11 +403,13 @@ async function askOnce(
   host: AskHost,
   items: readonly Item[],
   {
+    state,
     posed,
     problem,
     timer,
     giveUp,
   }: {
+    readonly state: AskingState
     readonly posed: Posed
     readonly problem: string | undefined
     readonly timer: QuestionTimer | undefined
@@ -354,11 +419,7 @@ async function askOnce(
 ): Promise<Found> {
   const { journal, signal } = host
   const check: CheckAnswer = (message) => requireFitting(items, answersIn(message) ?? new Map())
-  const { name, answer } = host.questions.pose(
-    'input-required',
-    promptOf(items, problem, timer?.dueAt),
-    check,
-  )
+  const { name, answer } = host.questions.pose(state, promptOf(items, problem, timer?.dueAt), check)
   posed.name = name
   giveUp?.()
   const message = await answer.finally(() => delete posed.name)
@@ -374,18 +435,21 @@ async function askOnce(
 
 /** The message that asks all questions: sentences for people, and a part for clients that know the extension. */
 function promptOf(items: readonly Item[], problem: string | undefined, expiresAt: string | undefined): Say {
-  const questions = items.map(({ id, say, jsonSchema }): OpenQuestion => ({
+  const questions = items.map(({ id, say, jsonSchema, url }): OpenQuestion => ({
     id,
     message:
       typeof say === 'string' ? say : textOf({ parts: toMessage(say).parts as ReadonlyMessage['parts'] }),
     schema: jsonSchema,
     ...(expiresAt !== undefined && { expiresAt }),
+    ...(url !== undefined && { url }),
   }))
   const [only, ...others] = items
   const own = only === undefined || typeof only.say === 'string' ? undefined : only.say
-  const lines = items.map(({ key, say, form }) =>
-    typeof say === 'string' ? `${items.length > 1 ? `${key}: ` : ''}${say}${hintOf(form)}` : '',
-  )
+  const lines = items.map(({ key, say, form, url }) => {
+    if (typeof say !== 'string') return ''
+    if (url !== undefined) return `${say} (to refuse, answer: ${DECLINE[0]})\n${url}`
+    return `${items.length > 1 ? `${key}: ` : ''}${say}${hintOf(form)}`
+  })
   const text = [...(problem === undefined ? [] : [`${problem}.`]), ...lines].join('\n').trim()
   const parts = own === undefined || others.length > 0 ? [] : own.parts
   return {
@@ -456,6 +520,7 @@ async function readAnswer(host: AskHost, items: readonly Item[], message: Readon
 
 function wanted(items: readonly Item[]): string {
   const [only, ...others] = items
+  if (only?.url !== undefined) return 'The authorization has not arrived yet'
   if (only !== undefined && others.length === 0) return `Please answer with ${wantedBy(only.form)}`
   const lines = items.map(({ key, form }) => `${key}: ${wantedBy(form)}`)
   return `Please answer each question on a line of its own (${lines.join('; ')})`

@@ -9,6 +9,7 @@
 import type { JsonObject, ReadonlyJson } from '../../core/json-types.js'
 import type { DeepReadonly, Message, Part } from '../../core/task.js'
 import { isRecord, type Unread } from '../../runtime/unread.js'
+import { parseUrl } from '../../runtime/url.js'
 
 /** The URI of the extension, and the key of its data. */
 export const QUESTIONS = 'https://a2a-tasks.dev/extensions/questions/v1'
@@ -30,7 +31,7 @@ export interface OpenQuestion {
   readonly schema: ReadonlySchema
   /** When the agent stops to wait for the answer, in ISO 8601. Absent without a limit. */
   readonly expiresAt?: string
-  /** Where the user gives authorization. Absent for all other questions. */
+  /** The http or https address where the user gives authorization. Absent for all other questions. */
   readonly url?: string
 }
 
@@ -46,6 +47,8 @@ const MAX_ID = 1_024
 const MAX_MESSAGE = 16_384
 /** The most characters of a schema that is read, as JSON. */
 const MAX_SCHEMA = 262_144
+/** The most characters of an address for authorization. */
+const MAX_LINK = 8_192
 
 /** The part that asks these questions. */
 export function questionPart(questions: readonly OpenQuestion[]): { readonly data: object } {
@@ -102,6 +105,16 @@ export function openQuestionsOf({ message, messages }: AskingTask): readonly Ope
   return asked.filter(({ id }) => !answered.some((values) => values?.has(id)))
 }
 
+/**
+ * Whether users may be sent to the address: an http or https URL of at most 8,192 characters. One with a name or password is
+ * refused, since it looks like that of another host: `https://bank.example@evil.example`.
+ */
+export function isLink(value: unknown): value is string {
+  if (typeof value !== 'string' || value.length > MAX_LINK) return false
+  const url = parseUrl(value)
+  return url !== undefined && /^https?:$/.test(url.protocol) && url.username === '' && url.password === ''
+}
+
 function dataOf(message: { readonly parts?: Parts } | undefined): readonly Unread[] {
   return (message?.parts ?? []).flatMap(({ data }) => {
     const own = isRecord(data) && Object.hasOwn(data, QUESTIONS) ? data[QUESTIONS] : undefined
@@ -122,7 +135,7 @@ function readQuestion(given: unknown): OpenQuestion | undefined {
     // Parts are JSON.
     schema: isUsable ? (schema as ReadonlySchema) : {},
     ...(typeof expiresAt === 'string' && { expiresAt }),
-    ...(typeof url === 'string' && { url }),
+    ...(isLink(url) && { url }),
   }
 }
 

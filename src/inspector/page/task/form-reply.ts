@@ -185,7 +185,7 @@ interface QuestionProps {
 
 function QuestionForm({ task, question, isOnly, now, draft, problem, set, onChosen }: QuestionProps): VNode {
   const id = useId()
-  const { form, message } = question
+  const { form, message, url } = question
   const isClosed = isExpired(question, now)
   const entered = { draft, set, path: '', problem }
   const hasFew = choicesOf(form) !== undefined
@@ -198,6 +198,10 @@ function QuestionForm({ task, question, isOnly, now, draft, problem, set, onChos
       isOnly
         ? html`<${Question} id=${id} task=${task} sentence=${message} />`
         : html`<div class="asked" id=${id}><${Text} text=${message} /></div>`
+    }
+    ${
+      // Reading the question leaves out what is no http or https address.
+      url !== undefined && html`<a href=${url} target="_blank" rel="noopener noreferrer nofollow">${url}</a>`
     }
     ${hasFew && (isOnly ? html`<${Buttons} form=${form} set=${choose} />` : html`<${Radios} form=${form} draft=${draft} set=${set} />`)}
     ${
