@@ -17,6 +17,8 @@ export interface ApprovalOptions {
 
 /** The most characters of the name of a question. */
 const MAX_NAME = 150
+/** How often the user may say something else. */
+const MAX_ATTEMPTS = 100
 
 /** AI SDK's option `toolApproval`: asks the user where a rule says `'user-approval'`. */
 export function durableApproval(
@@ -44,19 +46,22 @@ export function durableApproval(
   }
 }
 
-/** Asks the user about a call, when no other call is asked about. Resolves to why it is not approved, if it is not. */
+/** Asks the user about a call. Resolves to why it is not approved, if it is not. */
 export async function askForApproval(
   turn: Turn,
   call: CallToApprove['toolCall'],
   { message = defaultMessage, expiresInMs }: ApprovalOptions,
 ): Promise<string | undefined> {
-  const ask = async (): Promise<string> =>
-    await turn.run.approve(call.toolName.slice(0, MAX_NAME), { message: message(call), expiresInMs })
-  const asked = turn.asking.then(ask)
-  turn.asking = asked.catch(() => undefined)
+  const { toolCallId, toolName } = call
   let verdict: string
   try {
-    verdict = await asked
+    verdict = await turn.run.approve(toolName.slice(0, MAX_NAME), {
+      message: message(call),
+      // Words that are no verdict ask again.
+      attempts: MAX_ATTEMPTS,
+      expiresInMs,
+      toolCallId,
+    })
   } catch (error) {
     throw failed(turn, error, call.toolCallId)
   }

@@ -269,9 +269,12 @@ async function finish<S>(turn: Turn, graph: GraphLike<S>, input: object, options
   return state as S
 }
 
+/** Parallel nodes interrupt in any order, and in the next attempt in another one: what they ask decides who comes first. */
 function interruptsIn(state: unknown): Unread[] {
   const interrupts = isRecord(state) ? state['__interrupt__'] : undefined
-  return Array.isArray(interrupts) ? interrupts.filter(isRecord) : []
+  const all = Array.isArray(interrupts) ? interrupts.filter(isRecord) : []
+  const keyed = all.map((interrupt) => ({ interrupt, key: jsonOf(interrupt['value']) ?? '' }))
+  return keyed.sort((a, b) => (a.key < b.key ? -1 : Number(a.key > b.key))).map(({ interrupt }) => interrupt)
 }
 
 async function askUser(run: AgentRun, value: unknown): Promise<unknown> {

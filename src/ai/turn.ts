@@ -45,8 +45,6 @@ export interface Turn {
   isShown: boolean
   /** Whether status messages show calls of tools, and the reasoning of models. */
   readonly shows: { readonly tools: boolean; readonly reasoning: boolean }
-  /** Resolves when no call of a tool waits for an approval: a run asks one thing at a time. */
-  asking: Promise<unknown>
   /** Whether a model of this turn was called. */
   hasModel: boolean
   /** The names of the tools whose calls are steps. */
@@ -86,7 +84,7 @@ export function newTurn(run: AgentRun, options: TurnOptions, of: string): Turn {
     sources: [],
     rules: [],
     ...{ toolNames: new Set<string>(), allowed: new Set<string>(), broken: new Map<unknown, unknown>() },
-    ...{ hasModel: false, isBehind: false, isShown: false, asking: Promise.resolve() },
+    ...{ hasModel: false, isBehind: false, isShown: false },
     shows: { tools: showTools, reasoning: showReasoning },
   }
 }

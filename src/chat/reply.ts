@@ -170,10 +170,10 @@ export function writeReply({ write, id, continued }: ReplyOptions): Reply {
   }
 
   /** Asks for an approval of a call of a tool, whose id it returns. */
-  const ask = ({ id: approvalId, message }: OpenQuestion): string => {
-    const name = approvalId.replace(/#\d+$/, '')
-    const open = [...calls].find(([, call]) => call.name === name && !call.isOver && !call.isAsked)
-    const toolCallId = approvals.get(approvalId) ?? open?.[0] ?? approvalId
+  const ask = ({ id: approvalId, message, toolCallId: about = '' }: OpenQuestion): string => {
+    const [name = approvalId] = approvalId.split('#', 1)
+    const isOpen = calls.get(about)?.isOver === false
+    const toolCallId = approvals.get(approvalId) ?? (isOpen ? about : approvalId)
     // A question that is about no call of a tool is one itself.
     if (toolCallId === approvalId) showCall({ id: approvalId, name, state: 'called', input: { message } })
     calls.set(toolCallId, { name, isOver: false, isAsked: true })

@@ -34,6 +34,8 @@ export type Act =
   | { readonly act: 'ask' }
   /** A question with a schema. Nobody answers one that is `late`, so that it expires. */
   | { readonly act: 'form'; readonly kind: 'verdict' | 'number' | 'several' | 'late' }
+  /** Waits for a signal beside a question. The user sends it, or declines. */
+  | { readonly act: 'login'; readonly declines: boolean }
   | { readonly act: 'sleep'; readonly ms: number }
   | { readonly act: 'signal' }
   | { readonly act: 'delegate'; readonly errand: Errand; readonly answers: 'user' | 'code' }
@@ -64,7 +66,7 @@ interface Place {
 }
 
 export function randomProgram(random: Random, seed: number): Program {
-  const kinds = seed < WIDE ? KINDS : WIDE_KINDS
+  const kinds = seed < WIDE ? KINDS : seed < WIDEST ? WIDE_KINDS : WIDEST_KINDS
   const rounds: Act[][] = []
   const count = random.chance(0.15) ? 2 : 1
   for (let round = 0; round < count; round += 1) {
@@ -86,6 +88,9 @@ const KINDS: readonly [Act['act'], ...Act['act'][]] = [
 /** Those of schedules with seeds from {@link WIDE} on: programs of smaller seeds stay as they are. */
 const WIDE_KINDS: typeof KINDS = [...KINDS, 'form', 'form', 'metadata', 'spend']
 export const WIDE = 10_000_000
+/** Those of schedules with seeds from {@link WIDEST} on. */
+const WIDEST_KINDS: typeof KINDS = [...WIDE_KINDS, 'login', 'login']
+export const WIDEST = 50_000_000
 
 function actOf(random: Random, place: Place): Act {
   const kind = random.pick(place.kinds)
@@ -103,6 +108,8 @@ function actOf(random: Random, place: Place): Act {
       return mayAsk(place)
         ? { act: 'form', kind: random.pick(['verdict', 'number', 'several', 'late']) }
         : { act: 'metadata' }
+    case 'login':
+      return mayAsk(place) ? { act: 'login', declines: random.chance(0.3) } : { act: 'metadata' }
     case 'sleep':
       return { act: 'sleep', ms: random.pick([20, 200, 1_000, 4_000]) }
     case 'delegate':
@@ -217,6 +224,8 @@ function codeOfAct(act: Act, label: string): string[] {
       return [`await run.requireInput('${label}?')`]
     case 'form':
       return [codeOfForm(act.kind, label)]
+    case 'login':
+      return [`await run.authorize('${label}', { url, message }) // ${act.declines ? 'declined' : 'by a signal'}`]
     case 'sleep':
       return [`await run.sleep('${label}', { ms: ${act.ms} })`]
     case 'signal':

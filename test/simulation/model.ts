@@ -73,6 +73,10 @@ class Model {
         this.#ask(one.message)
         return Promise.resolve({ one: answerTo(one.message), two: Number(answerTo(two.message)) })
       },
+      authorize: (name: string, { message }: { message: string }) =>
+        this.#ask(message) === undefined
+          ? own.waitFor(name)
+          : Promise.reject(new Error('The user has declined')),
       setMetadata: (changes: object) => {
         for (const key of Object.keys(changes)) this.metadata.add(key)
       },

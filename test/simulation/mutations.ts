@@ -52,7 +52,7 @@ export const MUTATIONS: readonly Mutation[] = [
     changes: [
       {
         file: 'server/journal/journal.ts',
-        text: 'const mayWait = this.#first >= this.#firstParallel || this.#held.size > 0 || this.#inFlight > 0',
+        text: 'const mayWait = isParallel || hasBranches',
         by: 'const mayWait = false',
       },
     ],

@@ -14,6 +14,7 @@ export type Player = StepRun &
     | 'requireInput'
     | 'approve'
     | 'ask'
+    | 'authorize'
     | 'setMetadata'
     | 'spend'
     | 'sleep'
@@ -81,6 +82,11 @@ async function perform(run: Player, act: Act, label: string, outside: Outside): 
       return textOf(await run.requireInput(`${label}?`))
     case 'form':
       return await fill(run, act.kind, label)
+    case 'login': {
+      const message = `Say ${act.declines ? 'decline' : 'nothing'} at ${label}`
+      const authorized = run.authorize<string>(label, { url: 'https://login.test', message })
+      return act.declines ? await authorized.catch(() => 'declined') : await authorized
+    }
     case 'sleep':
       await run.sleep(label, { ms: act.ms })
       return label

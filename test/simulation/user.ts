@@ -126,7 +126,8 @@ export class User {
     if (isNew) this.#begun(task.id)
     if (hasEnded(task)) this.isDone = true
     const { state, message } = task.status
-    if (state === 'TASK_STATE_INPUT_REQUIRED' && message !== undefined) void this.#answer(task.id, message)
+    const isAsked = state === 'TASK_STATE_INPUT_REQUIRED' || state === 'TASK_STATE_AUTH_REQUIRED'
+    if (isAsked && message !== undefined) void this.#answer(task.id, message)
   }
 
   #begun(taskId: string): void {

@@ -35,6 +35,9 @@ interface Attempt {
 
 type Replaced = NonNullable<Grant['replaced']>
 
+/** How often other processes may park a task that is about to be acquired. */
+const MAX_ATTEMPTS = 10
+
 export class LeaseAcquirer<S extends string> {
   readonly #context: DurableContext<S>
   readonly #pending = new Map<string, Promise<AcquireResult<S>>>()
@@ -110,11 +113,16 @@ export class LeaseAcquirer<S extends string> {
         attempts.push({ id, madeAt: storeClient.now() })
         return store.acquire(key, { id, ttlMs: leaseMs, note: toStoredNote(note) })
       })
-    const grant = await acquire()
-    if (grant?.leaseId !== PARKED || !isInterrupted(record.task.state, lifecycle)) return grant
-    // The turn also waits for a time or a signal. The answer does not wait for that.
-    await storeClient.callWithRetry('renew', () => store.renew([{ key, id: PARKED }], 0))
-    return await acquire()
+    const isWaiting = (grant: Grant | undefined): boolean =>
+      grant?.leaseId === PARKED && isInterrupted(record.task.state, lifecycle)
+    let grant = await acquire()
+    // The turn also waits for a time or a signal. The answer does not wait for that. Maintenance may park the task again.
+    for (let left = MAX_ATTEMPTS; isWaiting(grant); left -= 1) {
+      if (left === 0) throw new Error('Maintenance parks the task again and again')
+      await storeClient.callWithRetry('renew', () => store.renew([{ key, id: PARKED }], 0))
+      grant = await acquire()
+    }
+    return grant
   }
 
   /** Whether one of the attempts has the lease. One that was made longer ago than a lease lasts may have lost it again. */

@@ -229,18 +229,21 @@ export class Journal {
    * Waits for the entry in its turn. Resolves to `undefined` when all entries were passed and this one is not among them.
    * Parallel code waits for its other branches.
    *
+   * @param isParallel - Whether the code is known to be parallel, whatever the journal shows.
    * @throws {A2AError} `JOURNAL_MISMATCH`, as a rejection, when the journal shows that the code asked for something else here.
    */
   next<K extends 'step' | 'answer' | 'wake' | 'received' | 'delegated'>(
     kind: K,
     name: string,
+    isParallel = false,
   ): Promise<EntryOf<K> | undefined> {
     const first = this.#recorded[this.#first]
     if (first === undefined) return this.#live()
     const key = keyOf(kind, name)
     const position = this.#positions.get(key) ?? -1
     const isFirst = position === this.#first
-    const mayWait = this.#first >= this.#firstParallel || this.#held.size > 0 || this.#inFlight > 0
+    const hasBranches = this.#first >= this.#firstParallel || this.#held.size > 0 || this.#inFlight > 0
+    const mayWait = isParallel || hasBranches
     if (this.#mismatch !== undefined || (!isFirst && !mayWait))
       return Promise.reject(this.#mismatchAt(first, key))
     return new Promise((resolve, fail) => {

@@ -60,4 +60,9 @@ export interface ApproveOptions<O extends readonly string[] = readonly string[]>
   readonly message: string
   /** The verdicts that the user can give. Default is `['approve', 'reject']`. */
   readonly options?: O | undefined
+  /**
+   * The call of a tool that the question is about, by its id. Clients show the question at the call, and parallel code may ask
+   * about several calls of one tool, in any order.
+   */
+  readonly toolCallId?: string | undefined
 }

@@ -41,6 +41,8 @@ export class Question<P extends Principal> {
   /** Its name in the journal. */
   readonly name: string
   readonly check: CheckAnswer | undefined
+  /** Whether the task has shown it in this attempt. */
+  isShown = false
   readonly #answer: Answer
   readonly #taskId: string
   #resolve: (answer: ReadonlyMessage) => void = () => {}

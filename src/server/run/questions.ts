@@ -21,6 +21,41 @@ interface Parts {
   readonly onWaiting: () => void
 }
 
+/** A question that the journal may answer. */
+interface Replayed<P extends Principal> {
+  readonly question: Question<P>
+  /** Whether an earlier attempt has asked it. */
+  isAsked: boolean
+  /** Why the code wants no answer. */
+  unwanted?: Error
+}
+
+/** A question that is asked when the open one has its answer. */
+interface Waiting<P extends Principal> {
+  readonly question: Question<P>
+  readonly state: AskingState
+  readonly prompt: Say
+  readonly leave: () => void
+}
+
+/** How a question with a schema is asked. */
+interface TypedQuestion {
+  /** Its name in the journal, which tells it from others that the code asks at the same time. */
+  readonly name: string
+  /** Called with each message that comes while this process has the question open. */
+  readonly check: CheckAnswer
+  /** Whether parallel code may ask in another order than before. */
+  readonly isParallel: boolean
+}
+
+/** A question that was asked, or waits for its turn. */
+interface Posed {
+  readonly name: string
+  readonly answer: Promise<ReadonlyMessage>
+  /** Whether the user had seen it when the answer came. */
+  readonly isShown: () => boolean
+}
+
 export class Questions<P extends Principal> {
   readonly #run: RunPort<P>
   readonly #parts: Parts
@@ -29,10 +64,9 @@ export class Questions<P extends Principal> {
   readonly answerIds: string[] = []
   readonly #answers = new Answers<P>()
   #open: Question<P> | undefined
-  /** A question that the journal answers. */
-  #replayed: Question<P> | undefined
-  /** Why the code wants no answer to {@link #replayed}. */
-  #unwanted: Error | undefined
+  /** By their names. */
+  readonly #replayed = new Map<string, Replayed<P>>()
+  #waiting: readonly Waiting<P>[] = []
   #leave = (): void => {}
 
   constructor(run: RunPort<P>, parts: Parts) {
@@ -42,7 +76,7 @@ export class Questions<P extends Principal> {
 
   /** Whether the code has yet to read an answer, or a question has none. */
   get areUnread(): boolean {
-    return this.isOpen || this.#replayed !== undefined || this.#answers.areUnread
+    return this.isOpen || this.isReplayed || this.#waiting.length > 0 || this.#answers.areUnread
   }
 
   get isOpen(): boolean {
@@ -51,12 +85,17 @@ export class Questions<P extends Principal> {
 
   /** Whether the code has asked, and the journal may answer. */
   get isReplayed(): boolean {
-    return this.#replayed !== undefined
+    return this.#replayed.size > 0
+  }
+
+  /** How many questions are open, or wait for that. */
+  get count(): number {
+    return (this.isOpen ? 1 : 0) + this.#waiting.length
   }
 
   /** Whether an earlier attempt has asked what has no answer, and the code has not asked it again. */
   get isLeftOpen(): boolean {
-    return this.#replayed !== undefined || this.#parts.journal.hasOpenQuestion
+    return this.isReplayed || this.#parts.journal.hasOpenQuestion
   }
 
   /** Whether the code waits for the answer to an open question. Code that does not may wait for something else. */
@@ -66,27 +105,30 @@ export class Questions<P extends Principal> {
 
   /** @throws {TypeError} when a question is open already. */
   ask(state: AskingState, prompt: Say): Promise<ReadonlyMessage> {
-    return this.pose(state, prompt).answer
+    if (this.count > 0 || this.isReplayed)
+      throw new TypeError('The run already waits for an answer: await it before you ask again')
+    return this.#pose(state, prompt).answer
   }
 
-  /**
-   * As {@link ask}.
-   *
-   * @param check - Called with each message that comes while this process has the question open.
-   */
-  pose(
-    state: AskingState,
-    prompt: Say,
-    check?: CheckAnswer,
-  ): { readonly name: string; readonly answer: Promise<ReadonlyMessage> } {
-    if (this.isOpen || this.#replayed !== undefined)
-      throw new TypeError('The run already waits for an answer: await it before you ask again')
-    const { journal } = this.#parts
+  /** As {@link ask}, but a question that is asked beside another one waits until that is over. */
+  pose(state: AskingState, prompt: Say, typed: TypedQuestion): Posed {
+    return this.#pose(state, prompt, typed)
+  }
+
+  #pose(state: AskingState, prompt: Say, typed?: TypedQuestion): Posed {
+    const { journal, ids } = this.#parts
     const { id } = this.#run.task()
-    const question = new Question<P>(id, journal.nameOf('question', state), check)
-    if (journal.isReplaying) void this.#replay(question, state, prompt)
-    else this.#askNow(question, state, prompt)
-    return question
+    const question = new Question<P>(id, journal.nameOf('question', typed?.name ?? state), typed?.check)
+    if (journal.isReplaying) void this.#replay(question, state, prompt, typed?.isParallel)
+    else this.#askInTurn(question, state, prompt)
+    const { name, answer } = question
+    const isShown = (): boolean => question.isShown || this.#isInConversation(ids.ofQuestion(name))
+    return { name, answer, isShown }
+  }
+
+  #isInConversation(id: string): boolean {
+    const { messages = [] } = this.#run.task().peek() ?? {}
+    return messages.some(({ messageId }) => messageId === id)
   }
 
   /** @throws What the open question throws of the message, which is not in the conversation yet. */
@@ -118,27 +160,53 @@ export class Questions<P extends Principal> {
       this.#putBack(message)
       question.drop(failure as Error)
     }
+    this.#askNext()
     return true
   }
 
-  /** Rejects the open question: the run continues without its answer, or has ended its task. */
+  /** Rejects all questions: the run continues without their answers, or has ended its task. */
   drop(reason?: Error): void {
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const { question } of this.#replayed.values()) question.drop(reason)
+    this.#replayed.clear()
+    this.#dropOpen(reason)
+    for (const { question, leave } of waiting) {
+      leave()
+      question.drop(reason)
+    }
+  }
+
+  #dropOpen(reason: Error | undefined): void {
     const question = this.#open
-    this.#replayed?.drop(reason)
-    this.#replayed = undefined
     this.#close()
     question?.drop(reason)
   }
 
-  /** Rejects the question, if it is open or the journal has yet to answer it. */
+  /** Rejects the question, if it has no answer yet. */
   dropNamed(name: string, reason: Error): void {
-    if (this.#isNamed(name)) this.drop(reason)
+    if (this.#open?.name === name) {
+      this.#dropOpen(reason)
+      this.#askNext()
+      return
+    }
+    this.#replayed.get(name)?.question.drop(reason)
+    this.#replayed.delete(name)
+    const waiting = this.#waiting.find(({ question }) => question.name === name)
+    this.#waiting = this.#waiting.filter((each) => each !== waiting)
+    waiting?.leave()
+    waiting?.question.drop(reason)
   }
 
-  /** Withdraws the question for code that wants no answer any more. In a replay, the journal says what became of it. */
+  /**
+   * Withdraws the question for code that wants no answer any more. In a replay, the journal says what became of one that was asked,
+   * and has nothing of another one.
+   */
   withdrawUnwanted(name: string, reason: Error): void {
     const { journal } = this.#parts
-    if (this.#replayed?.name === name && !this.#run.signal().aborted) this.#unwanted = reason
+    const replayed = this.#run.signal().aborted ? undefined : this.#replayed.get(name)
+    if (replayed?.isAsked === true) replayed.unwanted = reason
+    else if (replayed !== undefined || this.#isWaiting(name)) this.dropNamed(name, reason)
     else
       this.withdraw(name, reason, () =>
         // Beside others than the question itself.
@@ -156,25 +224,33 @@ export class Questions<P extends Principal> {
     const { context, move, task, signal } = this.#run
     const { journal, onWaiting } = this.#parts
     const { isRepeating } = journal
-    if (!this.#isNamed(name)) return false
+    const isOpen = this.#open?.name === name
+    const isWaiting = this.#isWaiting(name)
+    if (!isOpen && !isWaiting && !this.#replayed.has(name)) return false
     if (signal().aborted) {
       this.drop(signal().reason as Error)
       return true
     }
-    if (this.#open === undefined && !isRepeating && context.queues.has(task().id)) return false
-    if (!isRepeating) move('working', entries())
-    this.drop(reason)
+    if (isWaiting) {
+      for (const entry of entries()) journal.record(entry)
+    } else {
+      if (!isOpen && !isRepeating && context.queues.has(task().id)) return false
+      if (!isRepeating) move('working', entries())
+    }
+    this.dropNamed(name, reason)
     onWaiting()
     return true
   }
 
-  #isNamed(name: string): boolean {
-    return (this.#open ?? this.#replayed)?.name === name
+  #isWaiting(name: string): boolean {
+    return this.#waiting.some(({ question }) => question.name === name)
   }
 
-  /** Forgets the open question. Its promise stays pending. */
+  /** Forgets the questions. Their promises stay pending. */
   abandon(): void {
     this.#close()
+    for (const { leave } of this.#waiting) leave()
+    this.#waiting = []
   }
 
   /** Removes and returns the answers that the executor has not read, oldest first. */
@@ -200,6 +276,32 @@ export class Questions<P extends Principal> {
     this.#leave = () => {}
   }
 
+  /** Asks when no other question is open, or was open and is shown again. */
+  #askInTurn(question: Question<P>, state: AskingState, prompt: Say): void {
+    if (this.#mayAsk) this.#askNow(question, state, prompt)
+    else this.#waiting = [...this.#waiting, { question, state, prompt, leave: this.#parts.journal.enter() }]
+  }
+
+  get #mayAsk(): boolean {
+    return !this.isOpen && ![...this.#replayed.values()].some(({ isAsked }) => isAsked)
+  }
+
+  /** Asks the question that waits first. */
+  #askNext(): void {
+    const [next, ...others] = this.#waiting
+    if (next === undefined || !this.#mayAsk) return
+    const { question, state, prompt, leave } = next
+    this.#waiting = others
+    leave()
+    try {
+      this.#askNow(question, state, prompt)
+    } catch (error) {
+      question.drop(error as Error)
+    }
+    // It may have found its answer.
+    this.#askNext()
+  }
+
   #askNow(question: Question<P>, state: AskingState, prompt: Say): void {
     const { journal, ids } = this.#parts
     const { move, signal } = this.#run
@@ -214,6 +316,7 @@ export class Questions<P extends Principal> {
     this.#wait(question)
     try {
       move(state, entries, { say: prompt, messageId: ids.ofQuestion(name) })
+      question.isShown = true
     } catch (error) {
       this.#close()
       throw error
@@ -222,43 +325,52 @@ export class Questions<P extends Principal> {
   }
 
   /** Answers a question as the journal does, or asks it if the journal ends before. */
-  async #replay(question: Question<P>, state: AskingState, prompt: Say): Promise<void> {
+  async #replay(
+    question: Question<P>,
+    state: AskingState,
+    prompt: Say,
+    isParallel: boolean | undefined,
+  ): Promise<void> {
     const { journal } = this.#parts
     const { name } = question
-    this.#replayed = question
+    const replayed: Replayed<P> = { question, isAsked: false }
+    this.#replayed.set(name, replayed)
     try {
-      const isAsked = journal.pass('question', name) !== undefined
+      replayed.isAsked = journal.pass('question', name) !== undefined
       // At once where possible: code that returns without awaiting the question leaves its answer unread.
-      const answer = journal.take('answer', name) ?? (await journal.next('answer', name))
-      if (this.#replayed !== question) return
-      this.#replayed = undefined
-      const unwanted = this.#unwanted
-      this.#unwanted = undefined
+      const answer = journal.take('answer', name) ?? (await journal.next('answer', name, isParallel))
+      if (this.#replayed.get(name) !== replayed) return
+      this.#replayed.delete(name)
+      const { isAsked, unwanted } = replayed
       if (answer?.kind === 'withdrawn') {
         question.drop(unwanted)
-        return
-      }
-      if (answer !== undefined) {
+      } else if (answer !== undefined) {
         this.#answer(question, this.#recordedAnswer(answer.messageId))
+      } else if (!isAsked) {
+        this.#askInTurn(question, state, prompt)
+      } else if (!this.#answerNext(question, true)) {
+        this.#showAgain(question, state, prompt, unwanted)
         return
       }
-      if (!isAsked) {
-        if (unwanted === undefined) this.#askNow(question, state, prompt)
-        else question.drop(unwanted)
-        return
-      }
-      if (this.#answerNext(question, true)) return
-      this.#wait(question)
-      if (unwanted !== undefined) {
-        this.withdrawUnwanted(name, unwanted)
-        return
-      }
-      this.#run.showAgain(state, { say: prompt, messageId: this.#parts.ids.ofQuestion(name) })
-      this.#onWaiting()
+      this.#askNext()
     } catch (error) {
-      this.#replayed = undefined
+      this.#replayed.delete(name)
       question.drop(error as Error)
+      this.#askNext()
     }
+  }
+
+  /** Has a question open that an earlier attempt has asked. */
+  #showAgain(question: Question<P>, state: AskingState, prompt: Say, unwanted: Error | undefined): void {
+    const { name } = question
+    this.#wait(question)
+    question.isShown = true
+    if (unwanted !== undefined) {
+      this.withdrawUnwanted(name, unwanted)
+      return
+    }
+    this.#run.showAgain(state, { say: prompt, messageId: this.#parts.ids.ofQuestion(name) })
+    this.#onWaiting()
   }
 
   /**

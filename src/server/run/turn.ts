@@ -105,7 +105,7 @@ export class Turn<P extends Principal> {
     if (questions.isOpen && !questions.isAwaited) return undefined
     // A follower of agents has no timer.
     if (delegations.followers.size > 0 && waits.dueAt !== Infinity) return undefined
-    return inFlight === this.#waitCount + (questions.isOpen ? 1 : 0) ? waits.dueAt : undefined
+    return inFlight === this.#waitCount + questions.count ? waits.dueAt : undefined
   }
 
   /** Whether the code waits for another agent. */

@@ -13,6 +13,7 @@ import type { JsonObject, ReadonlyJson } from '../../core/json-types.js'
 import type { JournalEntry } from '../../core/events.js'
 import { observed, onAbort } from '../../runtime/abort.js'
 import { describe } from '../../runtime/describe.js'
+import { hashOf } from '../../runtime/hash.js'
 import { readOptions, requirePositive } from '../../runtime/options.js'
 import { formOf, valueFromText, wantedBy, type Form } from '../../wire/question/form.js'
 import {
@@ -59,8 +60,12 @@ interface Parts {
     pose(
       state: AskingState,
       prompt: Say,
-      check: CheckAnswer,
-    ): { readonly name: string; readonly answer: Promise<ReadonlyMessage> }
+      typed: { readonly name: string; readonly check: CheckAnswer; readonly isParallel: boolean },
+    ): {
+      readonly name: string
+      readonly answer: Promise<ReadonlyMessage>
+      readonly isShown: () => boolean
+    }
     withdraw(name: string, reason: Error, entries: () => readonly JournalEntry[]): boolean
     withdrawUnwanted(name: string, reason: Error): void
     dropNamed(name: string, reason: Error): void
@@ -75,6 +80,8 @@ interface AskHost extends Port, Parts {}
 
 interface Item {
   readonly key: string
+  /** The key, with what tells it from questions of the same key. */
+  readonly label: string
   readonly id: string
   readonly say: Say
   readonly schema: StandardSchema
@@ -82,6 +89,8 @@ interface Item {
   readonly form: Form
   /** Where the user authorizes. */
   readonly url?: string
+  /** The call of a tool that the question is about. */
+  readonly toolCallId?: string
 }
 
 /** What the journal keeps of an answer. A type, as JSON. */
@@ -92,6 +101,8 @@ type Found = {
   readonly problem?: string
   /** Whether the time limit has passed. */
   readonly isLate?: boolean
+  /** Whether the message came before the question, and can be no answer. */
+  readonly isEarly?: boolean
 }
 
 /** The question that is open for one call. */
@@ -148,6 +159,8 @@ export class TypedQuestions {
 const ASK_KEYS = ['attempts', 'expiresInMs', 'signal']
 const MAX_QUESTIONS = 50
 const MAX_VERDICTS = 20
+/** The most characters of the id of a call in that of a question. */
+const MAX_CALL = 200
 /** The most characters that are said of an answer that does not fit. */
 const MAX_PROBLEM = 1_000
 const EXAMPLE = `{ schema: z.object({ … }) }`
@@ -200,12 +213,14 @@ function approve<const O extends readonly string[]>(
 ): Promise<O[number] | 'expired'> {
   requireName('question', name, `run.approve('book', { message: 'Book for 42 €?' })`)
   const wanted = `an object after the name: { message: 'Book for 42 €?' }`
-  const given = readOptions(options, ['message', 'options', ...ASK_KEYS], 'run.approve', undefined, wanted)
-  const { message, options: verdicts = ['approve', 'reject'] } = given
+  const keys = ['message', 'options', 'toolCallId', ...ASK_KEYS]
+  const given = readOptions(options, keys, 'run.approve', undefined, wanted)
+  const { message, options: verdicts = ['approve', 'reject'], toolCallId } = given
   requireText('message', message)
+  if (toolCallId !== undefined) requireText('toolCallId', toolCallId)
   const schema = verdictOf(verdicts)
   const jsonSchema = { type: 'string', enum: [...verdicts] }
-  const item = toItem(host, name, message, { schema, jsonSchema })
+  const item = toItem(host, name, message, { schema, jsonSchema }, toolCallId)
   const verdict = askAll(host, [item], toSettings(given)).then(
     // One of the verdicts, which the schema has checked.
     (values) => values[name] as O[number],
@@ -280,11 +295,22 @@ function toSettings({ attempts = 3, expiresInMs, signal }: AskOptions): AskSetti
   return { attempts, expiresInMs, signal, state: 'input-required' }
 }
 
-function toItem(host: AskHost, key: string, say: Say, { schema, jsonSchema }: AnswerSchema): Item {
+function toItem(
+  host: AskHost,
+  key: string,
+  say: Say,
+  { schema, jsonSchema }: AnswerSchema,
+  toolCallId?: string,
+): Item {
   requireSchema(schema, 'schema')
   const own = jsonSchemaOf(schema, jsonSchema)
-  const id = host.ids.ofAnswer(host.journal.nameOf('question', `ask ${key}`).slice('ask '.length))
-  return { key, id, say, schema, jsonSchema: own, form: formOf(own) }
+  const label =
+    toolCallId === undefined
+      ? key
+      : `${key}#${toolCallId.length > MAX_CALL ? hashOf(toolCallId) : toolCallId}`
+  const id = host.ids.ofAnswer(host.journal.nameOf('question', `ask ${label}`).slice('ask '.length))
+  const call = toolCallId === undefined ? {} : { toolCallId }
+  return { key, label, id, say, schema, jsonSchema: own, form: formOf(own), ...call }
 }
 
 /** Asks until every question has its value. */
@@ -307,14 +333,15 @@ async function askAll(
   const timer =
     expiresInMs === undefined || first === undefined
       ? undefined
-      : await host.limit(`answer to ${first.key}`, expiresInMs, onTime)
+      : await host.limit(`answer to ${first.label}`, expiresInMs, onTime)
   const giveUp = (): void => withdraw(host, posed, withdrawn(taskId(), signal))
   const stop = onAbort(signal, giveUp)
   try {
     let problem: string | undefined
     for (let left = attempts; open.size > 0;) {
-      requireWanted(host, state, signal)
-      requireTime(host, state, timer, late)
+      const [next] = open.keys()
+      requireWanted(host, next, signal)
+      requireTime(host, next, timer, late)
       const found = await askOnce(host, [...open.values()], {
         state,
         posed,
@@ -327,7 +354,7 @@ async function askAll(
         open.delete(id)
       }
       problem = found.problem
-      left = problem === undefined ? attempts : left - 1
+      left = problem === undefined || found.isEarly === true ? attempts : left - 1
       if (problem !== undefined && left === 0) throw invalidParams('answer', `does not fit: ${problem}`)
       if (open.size > 0 && found.isLate === true) throw late()
     }
@@ -341,23 +368,23 @@ async function askAll(
 /** An earlier attempt may have asked what the code wants no more: then the journal says what became of it. */
 function requireWanted(
   { taskId, journal }: AskHost,
-  state: AskingState,
+  name: string | undefined,
   signal: AbortSignal | undefined,
 ): void {
-  if (signal?.aborted !== true || journal.hasNext('question', state)) return
-  journal.nameOf('question', state)
+  if (signal?.aborted !== true || name === undefined || journal.hasNext('question', name)) return
+  journal.nameOf('question', name)
   throw withdrawn(taskId(), signal)
 }
 
 function requireTime(
   { journal }: AskHost,
-  state: AskingState,
+  name: string | undefined,
   timer: QuestionTimer | undefined,
   late: () => Error,
 ): void {
-  if (timer?.isDue !== true) return
+  if (timer?.isDue !== true || name === undefined) return
   // An attempt that was faster has asked the question, so it has a name.
-  journal.nameOf('question', state)
+  journal.nameOf('question', name)
   throw late()
 }
 
@@ -419,14 +446,23 @@ async function askOnce(
 ): Promise<Found> {
   const { journal, signal } = host
   const check: CheckAnswer = (message) => requireFitting(items, answersIn(message) ?? new Map())
-  const { name, answer } = host.questions.pose(state, promptOf(items, problem, timer?.dueAt), check)
+  const [first] = items
+  const { name, answer, isShown } = host.questions.pose(state, promptOf(items, problem, timer?.dueAt), {
+    // Questions that are asked together have their answers together.
+    name: first?.id ?? state,
+    check,
+    isParallel: first?.toolCallId !== undefined,
+  })
   posed.name = name
   giveUp?.()
   const message = await answer.finally(() => delete posed.name)
   const known = journal.pass('value', name)
   // An earlier attempt has recorded it.
   if (known !== undefined) return known.value as Found
-  const read = await readAnswer(host, items, message)
+  const isEarly = items.some(({ form }) => hasChoice(form)) && !isShown()
+  const read = isEarly
+    ? { values: {}, problem: 'Your last message came before this question', isEarly }
+    : await readAnswer(host, items, message)
   const found: Found = timer?.isDue === true ? { ...read, isLate: true } : read
   signal().throwIfAborted()
   journal.record({ kind: 'value', name, value: found })
@@ -435,13 +471,14 @@ async function askOnce(
 
 /** The message that asks all questions: sentences for people, and a part for clients that know the extension. */
 function promptOf(items: readonly Item[], problem: string | undefined, expiresAt: string | undefined): Say {
-  const questions = items.map(({ id, say, jsonSchema, url }): OpenQuestion => ({
+  const questions = items.map(({ id, say, jsonSchema, url, toolCallId }): OpenQuestion => ({
     id,
     message:
       typeof say === 'string' ? say : textOf({ parts: toMessage(say).parts as ReadonlyMessage['parts'] }),
     schema: jsonSchema,
     ...(expiresAt !== undefined && { expiresAt }),
     ...(url !== undefined && { url }),
+    ...(toolCallId !== undefined && { toolCallId }),
   }))
   const [only, ...others] = items
   const own = only === undefined || typeof only.say === 'string' ? undefined : only.say
@@ -498,6 +535,11 @@ function validated(
   } catch (error) {
     return refuse(error)
   }
+}
+
+/** Whether a few words, such as `yes`, answer the question. They mean nothing for a question that the user has not seen. */
+function hasChoice({ type }: Form): boolean {
+  return type === 'choice' || type === 'boolean'
 }
 
 /** Reads one answer. What does not fit is left open. */

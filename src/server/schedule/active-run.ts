@@ -180,8 +180,9 @@ export function isToPark(
   parked: Parked,
   hasMessages: boolean,
 ): boolean {
-  // An answer moves the task on before the code reads it.
-  if (isTerminal(state) || (hasMessages && (parked.isAsking || isInterrupted(state)))) return false
+  if (isTerminal(state) || (hasMessages && isInterrupted(state))) return false
+  // An answer has moved the task on before the code has read it.
+  if (parked.isAsking && !isInterrupted(state)) return false
   return !signals.some(({ name }) => parked.signals.includes(name))
 }
 

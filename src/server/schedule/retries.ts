@@ -6,7 +6,7 @@
 import type { Clock } from '../../runtime/clock.js'
 
 /** The delay before the next attempt, in ms. */
-const RETRY_MS = 10_000
+export const RETRY_MS = 10_000
 
 export class Retries {
   readonly #clock: Clock

@@ -13,6 +13,7 @@ import type { Settings } from '../options.js'
 import type { RetrySettings } from '../retry.js'
 import type { ServedTasks } from '../tasks.js'
 import type { ActiveRun } from './active-run.js'
+import { RETRY_MS } from './retries.js'
 
 interface RetryContext {
   readonly retry?: RetrySettings | undefined
@@ -43,9 +44,21 @@ export async function waitToRetry<P extends Principal>(
   onError(error, { during: 'execute', taskId: run.createdId })
   active.stopTimer()
   active.isPausing = true
-  await sleep(retry.pauseMs(run.attempt), run.signal, withKeepAlive(clock))
+  const pause = (ms: number): Promise<void> => sleep(ms, run.signal, withKeepAlive(clock))
+  await pause(retry.pauseMs(run.attempt))
+  let open: OpenTurn | undefined
+  while (!isOver()) {
+    try {
+      open = await readOpenTurn(tasks, run.task)
+      break
+    } catch (failure) {
+      if (!A2AError.is(failure, 'STORE_FAILED')) throw failure
+      onError(failure, { during: 'execute', taskId: run.createdId })
+      await pause(RETRY_MS)
+    }
+  }
   active.isPausing = false
-  return isOver() ? undefined : await readOpenTurn(tasks, run.task)
+  return isOver() ? undefined : open
 }
 
 /** The reason for which code of an attempt that is over can change nothing any more. */

@@ -33,6 +33,8 @@ export interface OpenQuestion {
   readonly expiresAt?: string
   /** The http or https address where the user gives authorization. Absent for all other questions. */
   readonly url?: string
+  /** The call of a tool that the question is about. */
+  readonly toolCallId?: string
 }
 
 export type ReadonlySchema = { readonly [key: string]: ReadonlyJson }
@@ -124,7 +126,7 @@ function dataOf(message: { readonly parts?: Parts } | undefined): readonly Unrea
 
 function readQuestion(given: unknown): OpenQuestion | undefined {
   if (!isRecord(given)) return undefined
-  const { id, message, schema, expiresAt, url } = given
+  const { id, message, schema, expiresAt, url, toolCallId } = given
   if (typeof id !== 'string' || id === '' || id.length > MAX_ID) return undefined
   if (typeof message !== 'string') return undefined
   // A client shows a question whose schema it cannot use, with a field for any value.
@@ -136,6 +138,7 @@ function readQuestion(given: unknown): OpenQuestion | undefined {
     schema: isUsable ? (schema as ReadonlySchema) : {},
     ...(typeof expiresAt === 'string' && { expiresAt }),
     ...(isLink(url) && { url }),
+    ...(typeof toolCallId === 'string' && toolCallId.length <= MAX_ID && { toolCallId }),
   }
 }
 

@@ -196,7 +196,7 @@ describe('a question that something outside of the journal withdraws', () => {
     const entries = (await a.tasks.journal(id)).map(({ entry }) => entry)
     expect(entries.find(({ kind }) => kind === 'withdrawn')).toEqual({
       kind: 'withdrawn',
-      name: 'input-required#1',
+      name: 'book#1#1',
     })
     if (hasDied) a.store.fail()
     clock.advance(61_000)
@@ -279,4 +279,87 @@ test('a question whose signal has aborted leaves the question of another branch 
   await send(a, 'No reason', id)
   await pass(clock, async () => (await stateAt(a, id)) === 'completed')
   expect(await resultAt(a, id)).toEqual(['WAIT_ABORTED, No reason'])
+})
+
+describe('questions of parallel code', () => {
+  /** Two calls of one tool, each of which looks something up before it asks. `first` is the amount whose look-up is faster. */
+  const paying =
+    (first: number, paid: number[]): Execute =>
+    async (run) => {
+      const pay = async (amount: number): Promise<void> => {
+        if (amount !== first) for (let count = 0; count < 5; count += 1) await settle()
+        const verdict = await run.approve('pay', { message: `Pay ${amount}?`, toolCallId: `call ${amount}` })
+        if (verdict === 'approve') paid.push(amount)
+      }
+      await Promise.all([pay(5), pay(1_000_000)])
+      return 'done'
+    }
+  const verdictFor = (id: string): string => (id.includes('1000000') ? 'reject' : 'approve')
+
+  /** Answers what is open. */
+  const answerAt = async (at: Replica, id: string): Promise<void> => {
+    for (const each of await asked(at, id)) await answer(at, id, { [each]: verdictFor(each) })
+  }
+
+  test('are asked one after the other', async () => {
+    const paid: number[] = []
+    const { a } = replicas(paying(5, paid))
+    const { id } = await begin(a, 'go')
+    await settle()
+    expect(await asked(a, id)).toEqual(['pay#call 5#1'])
+    for (let count = 0; count < 10; count += 1) await settle()
+    await answerAt(a, id)
+    await settle()
+    expect(await asked(a, id)).toEqual(['pay#call 1000000#1'])
+    await answerAt(a, id)
+    await settle()
+    expect(await stateAt(a, id)).toBe('completed')
+    expect(paid).toEqual([5])
+  })
+
+  test.each([0, 1])('get their own answers in another order (%i of them before)', async (answers) => {
+    const paid: number[] = []
+    const { a, b, clock } = replicas([paying(1_000_000, []), paying(5, paid)])
+    const { id } = await begin(a, 'go')
+    await settle()
+    expect(await asked(a, id)).toEqual(['pay#call 1000000#1'])
+    if (answers > 0) {
+      for (let count = 0; count < 10; count += 1) await settle()
+      await answerAt(a, id)
+      await settle()
+      expect(await asked(a, id)).toEqual(['pay#call 5#1'])
+    }
+    a.store.fail()
+    await pass(clock, async () => {
+      for (let count = 0; count < 10; count += 1) await settle()
+      await answerAt(b, id)
+      return (await stateAt(b, id)) === 'completed'
+    })
+    expect(paid).toEqual([5])
+    expect(b.errors).toEqual([])
+  })
+})
+
+test('words that come before an approval do not approve what their user has not seen', async () => {
+  const verdicts: string[] = []
+  const paid = gate()
+  const { a } = replicas(async (run) => {
+    for (const amount of [5, 1_000_000]) {
+      verdicts.push(`${amount}: ${await run.approve('pay', { message: `Pay ${amount}?` })}`)
+      await run.step('pay', () => paid.opened)
+    }
+    return 'done'
+  })
+  const { id } = await begin(a, 'go')
+  await settle()
+  await begin(a, 'approve', id)
+  await begin(a, 'approve', id)
+  paid.open()
+  await settle()
+  expect(verdicts).toEqual(['5: approve'])
+  expect((await get(a, id)).status.message?.parts[0]?.text).toBe(
+    'Your last message came before this question.\nPay 1000000? (approve / reject)',
+  )
+  await send(a, 'reject', id)
+  expect(verdicts).toEqual(['5: approve', '1000000: reject'])
 })
