@@ -103,13 +103,15 @@ function actOf(random: Random, place: Place): Act {
     case 'times':
       return random.chance(place.depth / 2 + 0.1) ? stepOf(random, place) : blockOf(random, place, kind)
     case 'ask':
+      if (isWidest(place)) return { act: 'form', kind: 'verdict' }
       return mayAsk(place) ? { act: 'ask' } : { act: 'sleep', ms: 50 }
     case 'form':
+      if (isWidest(place)) return { act: 'form', kind: random.pick(['verdict', 'number', 'late']) }
       return mayAsk(place)
         ? { act: 'form', kind: random.pick(['verdict', 'number', 'several', 'late']) }
         : { act: 'metadata' }
     case 'login':
-      return mayAsk(place) ? { act: 'login', declines: random.chance(0.3) } : { act: 'metadata' }
+      return isWidest(place) || mayAsk(place) ? { act: 'login', declines: random.chance(0.3) } : { act: 'metadata' }
     case 'sleep':
       return { act: 'sleep', ms: random.pick([20, 200, 1_000, 4_000]) }
     case 'delegate':
@@ -119,6 +121,11 @@ function actOf(random: Random, place: Place): Act {
     default:
       return { act: kind }
   }
+}
+
+/** Whether all branches may ask: questions with schemas wait for each other, and there are no others in branches. */
+function isWidest({ isBranch, kinds }: Place): boolean {
+  return isBranch && kinds === WIDEST_KINDS
 }
 
 /** Takes the right to ask, which a place in parallel has once. */
@@ -169,7 +176,7 @@ function blockOf(random: Random, place: Place, act: 'all' | 'times'): Act {
 function delegateOf(random: Random, place: Place): Act {
   const answers = random.chance(0.5) ? 'code' : 'user'
   const wantsToAsk = random.chance(0.3)
-  const asks = wantsToAsk && (answers === 'code' || mayAsk(place))
+  const asks = wantsToAsk && (answers === 'code' || (!isWidest(place) && mayAsk(place)))
   const ms = random.pick([0, 20, 100, 300, 1_000])
   return { act: 'delegate', errand: { ms, asks, fails: random.chance(0.15) }, answers }
 }
