@@ -3,8 +3,17 @@
  *
  * @module
  */
-import { A2AError } from 'a2a-tasks'
-import { textOf, type RunHandle, type RunOptions, type RunResult, type RunUpdate } from 'a2a-tasks/client'
+import { A2AError, type JsonValue } from 'a2a-tasks'
+import {
+  textOf,
+  type AgentQuestion,
+  type QuestionAnswers,
+  type RemoteTask,
+  type RunHandle,
+  type RunOptions,
+  type RunResult,
+  type RunUpdate,
+} from 'a2a-tasks/client'
 import type { Arguments } from './arguments.js'
 import { explain } from './connection/explain.js'
 import { encodeHandle } from './connection/handle.js'
@@ -12,10 +21,12 @@ import { EXIT, type ExitCode } from './exit-codes.js'
 import { failureLines } from './failure.js'
 import { artifactsText, partsText } from './render/parts.js'
 import { Progress } from './render/progress.js'
+import { spentLines } from './render/task.js'
 import type { Options } from './syntax.js'
+import { enterAnswer } from './terminal/form.js'
 import { onInterrupts, type Interrupts } from './terminal/interrupt.js'
 import { printableLine } from './terminal/printable.js'
-import { askUser } from './terminal/prompt.js'
+import { openPrompt, type Prompt } from './terminal/prompt.js'
 import { bold, red } from './terminal/style.js'
 import type { Terminal } from './terminal/terminal.js'
 
@@ -48,6 +59,11 @@ class FollowedRun {
   readonly #isJson: boolean
   readonly #isStream: boolean
   #handle: RunHandle | undefined
+  /** The message that asks what is being answered, and what was entered for the ids of its questions. */
+  #asking: string | undefined
+  readonly #entered = new Map<string, JsonValue>()
+  /** Whether the user has left a question. */
+  #hasLeft = false
 
   constructor(args: Arguments, terminal: Terminal, followed: Followed) {
     this.#args = args
@@ -82,11 +98,19 @@ class FollowedRun {
           if (!this.#isJson && this.#args.flag('quiet') && event.type === 'artifact')
             this.#progress.show(update)
         },
-        ...(this.#canAsk && { onInputRequired: (task) => this.#ask(task) }),
+        ...(this.#canAsk && {
+          onInputRequired: (task) => this.#ask(task),
+          onQuestions: (questions, task) => this.#fill(questions, task),
+          onAuthRequired: (_, questions) => this.#tellWhere(questions),
+        }),
       })
       this.#terminal.out.endLine()
       if (this.#isJson) this.#showJson(result)
-      else this.#showResult(result)
+      else {
+        this.#showResult(result)
+        if (result.task !== undefined && !this.#args.flag('quiet'))
+          this.#terminal.err.line(...spentLines(result.task))
+      }
       return this.#exitCodeOf(result)
     } finally {
       this.#interrupts.dispose()
@@ -98,14 +122,58 @@ class FollowedRun {
   }
 
   /** The text of the question is shown as the status of the task. */
-  async #ask({
-    message,
-  }: Parameters<NonNullable<RunOptions['onInputRequired']>>[0]): Promise<string | undefined> {
+  async #ask({ message }: RemoteTask): Promise<string | undefined> {
+    if (this.#hasLeft) return undefined
     const { err } = this.#terminal
     if (this.#args.flag('quiet'))
       err.line(message === undefined ? 'The agent asks' : saidText(textOf(message)))
+    return await this.#prompted(({ ask }) => ask(false))
+  }
+
+  /** Asks for the value of each question. Of what the agent refuses, only the field that it names is asked again. */
+  async #fill(
+    questions: readonly AgentQuestion[],
+    { message }: RemoteTask,
+  ): Promise<QuestionAnswers | undefined> {
+    if (this.#asking !== message?.messageId) this.#entered.clear()
+    this.#asking = message?.messageId
+    const { err } = this.#terminal
+    const say = (...lines: readonly string[]): void => err.line(...lines)
+    const refuse = (problem: string): void => err.line(`  ${red(printableLine(problem, 1_000))}`)
+    const isShown = questions.length === 1 && !this.#args.flag('quiet')
+    return await this.#prompted(async ({ ask }) => {
+      for (const question of questions) {
+        const { id, problem } = question
+        const before = this.#entered.get(id)
+        if (before !== undefined && problem === undefined) continue
+        if (!isShown) err.line(`  ${saidText(question.message)}`)
+        if (problem !== undefined) refuse(problem)
+        const value = await enterAnswer({ say, refuse, ask }, question, before)
+        if (value === undefined) return undefined
+        this.#entered.set(id, value)
+      }
+      return Object.fromEntries(questions.map(({ id }) => [id, this.#entered.get(id)]))
+    })
+  }
+
+  async #prompted<T>(ask: (prompt: Prompt) => Promise<T | undefined>): Promise<T | undefined> {
     const { signal } = this.#canceled
-    return await askUser(err, { signal, onInterrupt: this.#interrupts.interrupt })
+    const prompt = openPrompt(this.#terminal.err, { signal, onInterrupt: this.#interrupts.interrupt })
+    try {
+      const answer = await ask(prompt)
+      this.#hasLeft = answer === undefined
+      return answer
+    } finally {
+      prompt.close()
+    }
+  }
+
+  #tellWhere(questions: readonly AgentQuestion[]): void {
+    const { err } = this.#terminal
+    const where = questions.flatMap(({ url }) =>
+      url === undefined ? [] : [`To authorize, open: ${bold(url)}`],
+    )
+    err.line(...where, 'Waiting until the agent has what it needs. Ctrl-C cancels the task')
   }
 
   #interrupt(): void {

@@ -21,6 +21,18 @@ test('checks of what an agent for other work does not do are skipped, unless the
   expect((await run(['check', url, '--strict', ...ONE])).code).toBe(1)
 })
 
+test('an agent that only asks for an approval breaks no rule', async () => {
+  const { stdout, code } = await run(['check', await serveAgent({ asksOnly: true }), '--json', ...ONE])
+  const { results } = JSON.parse(stdout) as Report
+  expect(results.filter(({ outcome }) => outcome === 'failed')).toEqual([])
+  const [question] = results.filter(({ check }) => check === 'message/question')
+  expect(question).toMatchObject({
+    outcome: 'skipped',
+    reason: 'the agent asks again after the answer "Ada"',
+  })
+  expect(code).toBe(0)
+})
+
 test('credentials are sent, and no report has them', async () => {
   // The agent below /locked knows only callers with a token, and its card says another address.
   const url = `${await listenOwn()}/locked`

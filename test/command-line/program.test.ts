@@ -38,6 +38,15 @@ test('JSON lines have each event and the result, with the texts of the agent', a
   expect(stdout).not.toMatch(CONTROLS)
 })
 
+test('a status is shown once, whatever is spent, and the cost once at the end', async () => {
+  const url = await serveAgent()
+  const { stdout, stderr } = await run(['send', url, 'spend'])
+  expect(stdout).toBe('one two\n')
+  expect(stderr.split('\n').filter((line) => line.includes('Thinking'))).toHaveLength(1)
+  expect(stderr).toMatch(/completed\nSpent {4}15 inputTokens, 0\.5 cost\n$/)
+  expect((await run(['send', url, 'spend', '--quiet'])).stderr).toBe('')
+})
+
 test('without a terminal, a question ends the program with 5, and it says how to answer', async () => {
   const url = await serveAgent()
   const asked = await run(['send', url, 'ask'])

@@ -126,6 +126,32 @@ test('a question is asked, and its hostile text is shown and not obeyed', async 
   await screen.shows(/completed[^]*^Hello Ada\n\[exit 0\]/m)
 })
 
+test('a form is filled in line by line, and what the agent refuses is asked again', async (context) => {
+  requireTmux(context)
+  const screen = new Screen(['send', await serveAgent(), 'form'])
+  await screen.shows(/Where\?\n {2}city\n> /)
+  screen.press('X', 'Enter')
+  await screen.shows(/^ {2}class\n {4}1\) first\n {4}2\) second\n> /m)
+  screen.press('3', 'Enter')
+  await screen.shows(/a number from 1 to 2\n> $/m)
+  screen.press('2', 'Enter')
+  await screen.shows(/city must have at least 2 characters\n {2}city\n> $/m)
+  screen.press('Rome', 'Enter')
+  await screen.shows(/^\{"city":"Rome","class":"second"\}\n\[exit 0\]/m)
+})
+
+test('Ctrl-D leaves a form, and the address of an authorization is shown on a line', async (context) => {
+  requireTmux(context)
+  const url = await serveAgent()
+  const left = new Screen(['send', url, 'form'])
+  await left.shows(/^> /m)
+  left.press('C-d')
+  await left.shows(/To answer: npx a2a-tasks send[^]*\[exit 5\]/)
+  const login = new Screen(['send', url, 'login'])
+  await login.shows(/^To authorize, open: https:\/\/login\.example\/\?state=1\nWaiting until/m)
+  await login.shows(/No answer came in time\n\[exit 0\]/)
+})
+
 test('Ctrl-C at a question cancels the task, and Ctrl-D leaves the question', async (context) => {
   requireTmux(context)
   const url = await serveAgent()

@@ -11,6 +11,7 @@ import type { Command } from '../command.js'
 import { EXIT } from '../exit-codes.js'
 import { usageFailure } from '../failure.js'
 import { quoted } from '../follow.js'
+import { AI_NODE } from '../init/llm.js'
 import type { Project } from '../init/project.js'
 import { isObject, MANIFEST, projectFiles, scriptsOf } from '../init/templates.js'
 import { bold } from '../terminal/style.js'
@@ -68,6 +69,9 @@ Node 22.18 and later run TypeScript. On an older Node, the default is JavaScript
     out.line(
       `Wrote ${Object.keys(written).length} files of ${LANGUAGES[language]} to ${folder}${kept}`,
       ...(hasLoader ? [`${HAS_LOADER}: this is ${process.version}`] : []),
+      ...(isLlm && majorOfNode() < AI_NODE
+        ? [`AI SDK needs Node ${AI_NODE} or later: this is ${process.version}`]
+        : []),
       '',
       bold('Next'),
       ...(folder === cwd ? [] : [`  cd ${quoted(args.at(0))}`]),
@@ -137,6 +141,10 @@ function languageOf(args: Arguments): 'ts' | 'js' {
   if (args.flag('typescript')) return 'ts'
   if (args.flag('javascript')) return 'js'
   return runsTypeScript() ? 'ts' : 'js'
+}
+
+function majorOfNode(): number {
+  return Number(process.versions.node.split('.', 1)[0])
 }
 
 function runsTypeScript(): boolean {

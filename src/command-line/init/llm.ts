@@ -6,15 +6,20 @@
 import { isBuiltin } from 'node:module'
 import type { Project } from './project.js'
 
+const HAS_SQLITE = isBuiltin('node:sqlite')
+
 /** The packages that it needs beside this one, where this Node runs it. */
 export const LLM_DEPENDENCIES = {
   ai: '^7.0.0',
-  ...(!isBuiltin('node:sqlite') && { libsql: '^0.5.0' }),
+  ...(!HAS_SQLITE && { libsql: '^0.5.0' }),
   zod: '^4.1.8',
 }
 
-/** A file of SQLite without a package needs this Node. AI SDK needs 22. */
-export const LLM_NODE = '>=22.13'
+/** AI SDK needs this Node. */
+export const AI_NODE = 22
+
+/** A file of SQLite without a package needs a later one. */
+export const LLM_NODE = HAS_SQLITE ? '>=22.13' : `>=${AI_NODE}`
 
 export function llmFiles(project: Project): Readonly<Record<string, string>> {
   const { language } = project
@@ -136,7 +141,8 @@ process.once('SIGTERM', stop).once('SIGINT', stop)
 
 const CLIENT = `import { A2AClient } from 'a2a-tasks/client'
 
-const [url = 'http://localhost:3000', text = 'A trip to Rome'] = process.argv.slice(2)
+const { PORT = '3000' } = process.env
+const [url = \`http://localhost:\${PORT}\`, text = 'A trip to Rome'] = process.argv.slice(2)
 const agent = await A2AClient.connect(url)
 const result = await agent.run(text, {
   onUpdate: ({ event, task }) => console.log(event.type, task.state),
@@ -186,10 +192,14 @@ CMD ["node", "server.${language}"]
 `
 }
 
+const NEEDS = HAS_SQLITE
+  ? 'It needs Node 22.13 or later: AI SDK needs 22, and the file of SQLite 22.13.'
+  : `AI SDK needs Node ${AI_NODE} or later. The package \`libsql\` opens the file of SQLite: Node 22.13 and later need none.`
+
 function readme({ name, language }: Project): string {
   return `# ${name}
 
-An A2A agent with a language model and tools. It needs Node 22.13 or later.
+An A2A agent with a language model and tools. ${NEEDS}
 
 \`\`\`sh
 npm install

@@ -138,7 +138,8 @@ process.once('SIGTERM', stop).once('SIGINT', stop)
 
 const CLIENT = `import { A2AClient } from 'a2a-tasks/client'
 
-const [url = 'http://localhost:3000', text = 'Ada'] = process.argv.slice(2)
+const { PORT = '3000' } = process.env
+const [url = \`http://localhost:\${PORT}\`, text = 'Ada'] = process.argv.slice(2)
 const agent = await A2AClient.connect(url)
 const result = await agent.run(text, {
   onUpdate: ({ event, task }) => console.log(event.type, task.state),

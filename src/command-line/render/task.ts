@@ -19,14 +19,13 @@ export function stateText(state: string): string {
 export function taskLines(task: RemoteTask): string[] {
   const { id, contextId, state, message, updatedAt, artifacts, messages } = task
   const metadata = Object.fromEntries(Object.entries(task.metadata).filter(([key]) => key !== SPENDING))
-  const spent = Object.entries(spendingOf(task)?.total ?? {}).map(([unit, amount]) => `${amount} ${unit}`)
   const facts = [
     `${bold('Task')}     ${printableLine(id)}`,
     `State    ${stateText(state)}`,
     ...(contextId === undefined ? [] : [`Context  ${printableLine(contextId)}`]),
     ...(updatedAt === undefined ? [] : [`Updated  ${printableLine(updatedAt)}`]),
     ...(message === undefined ? [] : [`Message  ${printableLine(textOf(message), 1_000)}`]),
-    ...(spent.length === 0 ? [] : [`Spent    ${printableLine(spent.join(', '))}`]),
+    ...spentLines(task),
     ...(Object.keys(metadata).length === 0 ? [] : [`Metadata ${printableLine(JSON.stringify(metadata))}`]),
   ]
   const said = messages.flatMap(({ role, parts }) => [
@@ -43,6 +42,12 @@ export function taskLines(task: RemoteTask): string[] {
     ...(said.length === 0 ? [] : ['', bold('Conversation'), ...said]),
     ...(made.length === 0 ? [] : ['', bold('Artifacts'), ...made]),
   ]
+}
+
+/** What the task has spent, in one line; none for nothing. */
+export function spentLines(task: RemoteTask): string[] {
+  const spent = Object.entries(spendingOf(task)?.total ?? {}).map(([unit, amount]) => `${amount} ${unit}`)
+  return spent.length === 0 ? [] : [`Spent    ${printableLine(spent.join(', '))}`]
 }
 
 /** An id that begins a line. One that is no plain word is quoted, so that it begins as no line of the program does. */

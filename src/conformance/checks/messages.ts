@@ -137,6 +137,7 @@ export const MESSAGE_CHECKS: readonly Check[] = [
       const question = sentTask(asked)
       expectState(asked, question, 'input-required')
       ensure(asked, question.message !== '', 'a question in the message of the status', asked.text)
+      target.needs('answer')
       const answer = await target.send('Ada', { taskId: question.id, contextId: question.contextId })
       const task = sentTask(answer)
       expectState(answer, task, 'completed')

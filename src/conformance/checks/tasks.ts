@@ -237,6 +237,7 @@ export const TASK_CHECKS: readonly Check[] = [
     only: { version: '1.0' },
     when: streams,
     async run({ target }) {
+      target.needs('answer')
       const { id } = sentTask(await target.send('ask'))
       const stream = await target.open('SubscribeToTask', { id })
       await nextUpdate(target, stream)

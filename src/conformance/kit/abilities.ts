@@ -34,6 +34,13 @@ const PROBES: Readonly<Record<string, Probe>> = {
     return isTask(answer) && sentTask(answer).text.includes('hello')
   },
   ask: async (target) => stateAfter(target, 'ask', 'input-required'),
+  async answer(target) {
+    const asked = await target.send('ask')
+    if (!isTask(asked)) return true
+    const { id: taskId, state } = sentTask(asked)
+    // What it does with "ask" is another ability.
+    return state !== 'input-required' || !(await asksAfter(target, 'Ada', taskId))
+  },
   fail: async (target) => stateAfter(target, 'fail', 'failed'),
   async reply(target) {
     const answer = await target.send('reply')
@@ -61,6 +68,13 @@ async function stateAfter(target: Target, text: string, state: string): Promise<
   const task = sentTask(answer)
   if (!isTerminal(task)) await target.call('CancelTask', { id: task.id })
   return task.state === state
+}
+
+/** Whether the agent asks again after this answer to its question, as one does that wants something else. */
+async function asksAfter(target: Target, text: string, taskId: string): Promise<boolean> {
+  const task = sentTask(await target.send(text, { taskId }))
+  if (!isTerminal(task)) await target.call('CancelTask', { id: taskId })
+  return task.state === 'input-required' || task.state === 'auth-required'
 }
 
 /** Whether the answer is a task. Throws if it is neither a task nor a message. */

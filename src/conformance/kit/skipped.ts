@@ -8,6 +8,7 @@ export class Skipped extends Error {
 }
 
 const REASONS: Readonly<Record<string, string>> = {
+  answer: 'the agent asks again after the answer "Ada"',
   text: 'the agent does not repeat the text of "echo"',
   chunks: 'the agent does not send the artifact of "stream" in chunks',
 }

@@ -185,17 +185,14 @@ export class Questions<P extends Principal> {
 
   /** Rejects the question, if it has no answer yet. */
   dropNamed(name: string, reason: Error): void {
-    if (this.#open?.name === name) {
-      this.#dropOpen(reason)
-      this.#askNext()
-      return
-    }
+    if (this.#open?.name === name) this.#dropOpen(reason)
     this.#replayed.get(name)?.question.drop(reason)
     this.#replayed.delete(name)
     const waiting = this.#waiting.find(({ question }) => question.name === name)
     this.#waiting = this.#waiting.filter((each) => each !== waiting)
     waiting?.leave()
     waiting?.question.drop(reason)
+    this.#askNext()
   }
 
   /**
@@ -225,13 +222,14 @@ export class Questions<P extends Principal> {
     const { journal, onWaiting } = this.#parts
     const { isRepeating } = journal
     const isOpen = this.#open?.name === name
-    const isWaiting = this.#isWaiting(name)
-    if (!isOpen && !isWaiting && !this.#replayed.has(name)) return false
+    const replayed = this.#replayed.get(name)
+    const isUnasked = this.#isWaiting(name) || replayed?.isAsked === false
+    if (!isOpen && !isUnasked && replayed === undefined) return false
     if (signal().aborted) {
       this.drop(signal().reason as Error)
       return true
     }
-    if (isWaiting) {
+    if (isUnasked) {
       for (const entry of entries()) journal.record(entry)
     } else {
       if (!isOpen && !isRepeating && context.queues.has(task().id)) return false

@@ -18,7 +18,7 @@ import { readOptions, requirePositive } from '../../runtime/options.js'
 import { formOf, valueFromText, wantedBy, type Form } from '../../wire/question/form.js'
 import {
   answersIn,
-  isLink,
+  linkOf,
   questionPart,
   QUESTIONS,
   type OpenQuestion,
@@ -240,11 +240,12 @@ function authorize(host: AskHost, name: string, options: AuthorizeOptions): Prom
   requireName('signal', name, `run.authorize('calendar', ${example})`)
   const keys = ['url', 'message', ...ASK_KEYS]
   const given = readOptions(options, keys, 'run.authorize', undefined, `an object after the name: ${example}`)
-  const { url, message } = given
+  const { message } = given
   requireText('message', message)
-  if (!isLink(url))
+  const url = linkOf(given.url)
+  if (url === undefined)
     throw new TypeError(
-      `"url" must be an http or https URL of at most 8192 characters without a name and password, got ${describe(url)}`,
+      `"url" must be an http or https URL of at most 8192 characters without a name and password, got ${describe(given.url)}`,
     )
   const jsonSchema = { type: 'string', enum: [...DECLINE] }
   const item = { ...toItem(host, name, message, { schema: verdictOf(DECLINE), jsonSchema }), url }

@@ -108,13 +108,13 @@ export function openQuestionsOf({ message, messages }: AskingTask): readonly Ope
 }
 
 /**
- * Whether users may be sent to the address: an http or https URL of at most 8,192 characters. One with a name or password is
- * refused, since it looks like that of another host: `https://bank.example@evil.example`.
+ * The address, as users may be sent to it, in ASCII; `undefined` for all but http and https URLs of at most 8,192 characters. One
+ * with a name or password is refused, since it looks like that of another host: `https://bank.example@evil.example`.
  */
-export function isLink(value: unknown): value is string {
-  if (typeof value !== 'string' || value.length > MAX_LINK) return false
-  const url = parseUrl(value)
-  return url !== undefined && /^https?:$/.test(url.protocol) && url.username === '' && url.password === ''
+export function linkOf(value: unknown): string | undefined {
+  const url = typeof value === 'string' && value.length <= MAX_LINK ? parseUrl(value) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol)) return undefined
+  return url.username === '' && url.password === '' ? url.href : undefined
 }
 
 function dataOf(message: { readonly parts?: Parts } | undefined): readonly Unread[] {
@@ -129,6 +129,7 @@ function readQuestion(given: unknown): OpenQuestion | undefined {
   const { id, message, schema, expiresAt, url, toolCallId } = given
   if (typeof id !== 'string' || id === '' || id.length > MAX_ID) return undefined
   if (typeof message !== 'string') return undefined
+  const link = linkOf(url)
   // A client shows a question whose schema it cannot use, with a field for any value.
   const isUsable = isRecord(schema) && JSON.stringify(schema).length <= MAX_SCHEMA
   return {
@@ -137,7 +138,7 @@ function readQuestion(given: unknown): OpenQuestion | undefined {
     // Parts are JSON.
     schema: isUsable ? (schema as ReadonlySchema) : {},
     ...(typeof expiresAt === 'string' && { expiresAt }),
-    ...(isLink(url) && { url }),
+    ...(link !== undefined && { url: link }),
     ...(typeof toolCallId === 'string' && toolCallId.length <= MAX_ID && { toolCallId }),
   }
 }

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { createRequestHandler, textOf, type Run } from 'a2a-tasks/server'
 import { toNodeListener } from 'a2a-tasks/server/node'
 import { onTestFinished } from 'vitest'
+import * as z from 'zod'
 
 /** Sequences that a terminal would obey: colours, its title, the clipboard, a link, C1, and a reversed text. */
 export const HOSTILE =
@@ -13,6 +14,28 @@ async function* execute(run: Run): AsyncGenerator<string> {
   const [word = ''] = run.text.split(' ')
   if (word === 'ask') {
     yield `Hello ${textOf(await run.requireInput(`Who are you? ${HOSTILE}`))}`
+    return
+  }
+  if (word === 'form') {
+    const schema = z.object({ city: z.string().min(2), class: z.enum(['first', 'second']) })
+    yield JSON.stringify(await run.requireInput('Where?', { schema }))
+    return
+  }
+  if (word === 'login') {
+    const options = {
+      url: 'https://login.example/?state=1',
+      message: `Let me in ${HOSTILE}`,
+      expiresInMs: 3_000,
+    }
+    yield await run.authorize<string>('account', options).catch(String)
+    return
+  }
+  if (word === 'spend') {
+    run.update('Thinking')
+    run.spend({ inputTokens: 10, cost: 0.5 })
+    yield 'one '
+    run.spend({ inputTokens: 5 })
+    yield 'two'
     return
   }
   if (word === 'spell') {
@@ -46,19 +69,20 @@ async function listen(listenerOf: (url: string) => RequestListener): Promise<str
 
 /**
  * An agent whose texts are hostile. With `token`, it knows only callers with this bearer token. With
- * `holdsCancel`, it does not answer those who cancel. Unless `isShared`, it lists tasks of one context only.
+ * `holdsCancel`, it does not answer those who cancel. With `asksOnly`, each task asks for an approval. Unless `isShared`, it lists tasks of one context only.
  */
 export function serveAgent({
   token,
   holdsCancel = false,
   isShared = true,
-}: { token?: string; holdsCancel?: boolean; isShared?: boolean } = {}): Promise<string> {
+  asksOnly = false,
+}: { token?: string; holdsCancel?: boolean; isShared?: boolean; asksOnly?: boolean } = {}): Promise<string> {
   return listen((url) => {
     const { fetch } = createRequestHandler({
       card: { name: `Hostile ${HOSTILE}`, description: HOSTILE, url },
       ...(isShared && { anonymous: 'shared' }),
       onError: () => undefined,
-      execute,
+      execute: asksOnly ? (run) => run.approve('book', { message: 'Book?' }) : execute,
       ...(token !== undefined && {
         authenticate: (request: Request) =>
           request.headers.get('authorization') === `Bearer ${token}` ? { id: 'ada' } : null,

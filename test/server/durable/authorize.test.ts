@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { textsOf } from '../journal/support/managers.js'
 import { begin, pass, replicas, send, settle, stateAt, type Replica } from './support/replicas.js'
 
-const ASK = { url: 'https://login.example', message: 'Let me read your calendar' }
+const ASK = { url: 'https://login.example/', message: 'Let me read your calendar' }
 
 const login: Execute = async (run) => {
   const account = await run

@@ -154,6 +154,12 @@ describe.each(MANAGERS)('over %s, an authorization', (_, open) => {
   })
 })
 
+test('an address is shown in ASCII, without what a parser leaves out', () => {
+  const question = { id: 'x#1', message: 'x', schema: {}, url: 'https://b\u00fccher.example/a\n\u202eb' }
+  const parts = [{ data: { [QUESTIONS]: { questions: [question] } } }]
+  expect(questionsIn({ parts })[0]?.url).toBe('https://xn--bcher-kva.example/a%E2%80%AEb')
+})
+
 const [[, inMemory]] = MANAGERS as unknown as readonly [readonly [string, (typeof MANAGERS)[0][1]]]
 
 test.each([
