@@ -17,7 +17,15 @@ export interface ErrorData {
    * A task, or all tasks of its owner or agent within a window of time, have spent more of a unit than the option `limit` allows:
    * `max` with what `onBudget` has added.
    */
-  BUDGET_EXCEEDED: { taskId: string; limit: string; unit: string; max: number; spent: number }
+  /** Without `taskId` for new work that is refused. `retryAfterMs` is the time until the next window of a budget that has one. */
+  BUDGET_EXCEEDED: {
+    taskId?: string
+    limit: string
+    unit: string
+    max: number
+    spent: number
+    retryAfterMs?: number
+  }
   /**
    * The manager holds `maxTasks` tasks, or tasks of `maxTotalBytes`, and can remove none of them. `retryAfterMs` is the time
    * until one expires, where nothing else makes room.

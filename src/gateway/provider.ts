@@ -5,6 +5,7 @@
  */
 import type { TaskState } from '../core/lifecycle.js'
 import type { ArtifactInput, PartInput } from '../core/params.js'
+import type { Amounts } from '../core/spending.js'
 import type { DeepReadonly, Message } from '../core/task.js'
 import type { JsonObject, JsonValue } from '../core/json-types.js'
 import type { AgentStatus, RegisteredAgent } from './registry/agent.js'
@@ -56,6 +57,8 @@ export interface TaskUpdate {
   readonly chunk?: ArtifactInput | undefined
   /** The task's result, as the service returns it. */
   readonly output?: JsonValue | undefined
+  /** What the task has spent so far, by unit: `{ cost: 0.02 }`. `gateway.stats()` counts it when the task ends. */
+  readonly spent?: Amounts | undefined
   /** Progress of the work, from 0 to 1. */
   readonly progress?: number | undefined
   /** Only for a failed task. */

@@ -24,6 +24,8 @@ export interface AgentRow {
   readonly failed: number
   /** How long its turns took on average, in ms. 0 before the first one has ended. */
   readonly meanMs: number
+  /** What its tasks have spent, by unit. */
+  readonly spent: { readonly [unit: string]: number }
   /** For how long its circuit breaker refuses further tasks, in ms. */
   readonly waitMs: number
 }

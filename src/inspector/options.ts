@@ -83,7 +83,7 @@ export interface InspectedGateway {
   /** The manager of its tasks, which must be the one that is shown. */
   readonly tasks: object
   loadOf(agentId: string): number
-  stats(agentId: string): Pick<GatewayStats, 'tasks' | 'completed' | 'failed' | 'durationMs'> | null
+  stats(agentId: string): Pick<GatewayStats, 'tasks' | 'completed' | 'failed' | 'durationMs' | 'spent'> | null
   waitMsOf(agentId: string): number
   readAgentOf(taskId: string): Promise<string | null>
 }

@@ -28,5 +28,7 @@ export const SENT_TASK = 'delegation'
 export const GATEWAY_TASK = 'gateway'
 /** Where a task of a gateway has ended. Later tasks continue its conversation. */
 export const GATEWAY_END = 'gateway-ended'
+/** What a process has spent of a budget over a window: the rest of the kind is a hash of the window and its owner. */
+export const BUDGET_WINDOW = 'budget:'
 /** The span of a task that a process has released. */
 export const TRACE = 'trace'

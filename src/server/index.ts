@@ -24,6 +24,7 @@ export type {
 } from './options.js'
 export type { HandlerLimits } from './limits.js'
 export type { BudgetExceeded, OnBudget } from './run/budget.js'
+export type { WindowBudget } from './run/budget-windows.js'
 export type { RateLimitOptions } from '../runtime/rate-limit.js'
 export type { Execute, Offer, Outcome } from './execute.js'
 export type { ConversationEntry, ConversationOptions, ConversationPage } from './run/run.js'

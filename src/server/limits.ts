@@ -15,6 +15,7 @@ import { MAX_DEPTH } from '../core/lineage/lineage.js'
 import type { Amounts } from '../core/spending.js'
 import { shareOfHeap } from '../runtime/environment.js'
 import { toAmounts } from './journal/amounts.js'
+import { AGENT_BUDGET, OWNER_BUDGET, toWindowBudget, type WindowBudget } from './run/budget-windows.js'
 import { defaultPendingBytes, STALLED_TIMEOUT_MS } from './binding/pending-output.js'
 
 /** The default of `bodyTimeoutMs`. */
@@ -39,6 +40,15 @@ export interface HandlerLimits {
    * adds to its budget. Default is no limit.
    */
   readonly budget?: Amounts | undefined
+  /**
+   * What the tasks of each owner may spend together within a window: `{ amounts: { cost: 5 }, perMs: 86_400_000 }`. All callers
+   * without a principal are one owner. When it is spent, further messages of the owner are refused with `BUDGET_EXCEEDED` and the
+   * time to wait, and a task that spends more fails with it, unless `onBudget` adds to the budget of this window. Over a store,
+   * all processes count together, and tell each other once a second. Default is no limit.
+   */
+  readonly ownerBudget?: WindowBudget | undefined
+  /** As `ownerBudget`, for the tasks of all owners together. Clients do not learn its amounts. Default is no limit. */
+  readonly agentBudget?: WindowBudget | undefined
   /** The largest body of a request, in bytes. Default is `4_194_304` (4 MiB). */
   readonly maxBodyBytes?: number | undefined
   /** How long a body may take to arrive, in ms; after that the request gets 408. Default is `30_000` (30 seconds). */
@@ -112,8 +122,10 @@ export interface HandlerLimits {
   readonly maxStreamsPerOwner?: number | undefined
 }
 
-export type CompleteLimits = { readonly [L in keyof Omit<HandlerLimits, 'budget'>]-?: number } & {
-  readonly budget: Amounts | undefined
+type Budgets = 'budget' | 'ownerBudget' | 'agentBudget'
+
+export type CompleteLimits = { readonly [L in keyof Omit<HandlerLimits, Budgets>]-?: number } & {
+  readonly [B in Budgets]: HandlerLimits[B]
 }
 
 const DAY_MS = 86_400_000
@@ -169,17 +181,18 @@ const CHECKS: Readonly<Record<string, (option: string, value: unknown) => number
 export function toLimits(
   limits: HandlerLimits = {},
   where: string,
-  known: readonly string[] = ['budget', ...Object.keys(LIMITS)],
+  known: readonly string[] = ['budget', 'ownerBudget', 'agentBudget', ...Object.keys(LIMITS)],
   isShared = false,
 ): CompleteLimits {
-  const { budget: units, ...given } = readOptions(
-    limits,
-    known,
-    where,
-    'limits',
-    'an object: { maxBodyBytes: 1_000_000 }',
-  )
+  const {
+    budget: units,
+    ownerBudget: ofOwner,
+    agentBudget: ofAgent,
+    ...given
+  } = readOptions(limits, known, where, 'limits', 'an object: { maxBodyBytes: 1_000_000 }')
   const budget = units === undefined ? undefined : toAmounts('limits.budget', units)
+  const ownerBudget = toWindowBudget(OWNER_BUDGET, ofOwner)
+  const agentBudget = toWindowBudget(AGENT_BUDGET, ofAgent)
   const checked: Record<string, number> = {}
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined) continue
@@ -187,7 +200,14 @@ export function toLimits(
     checked[name] = require(`limits.${name}`, value)
   }
   const waitingTimeoutMs = isShared ? 7 * DAY_MS : DAY_MS
-  const complete: CompleteLimits = { ...LIMITS, waitingTimeoutMs, ...checked, budget }
+  const complete: CompleteLimits = {
+    ...LIMITS,
+    waitingTimeoutMs,
+    ...checked,
+    budget,
+    ownerBudget,
+    agentBudget,
+  }
   const { maxDepth, maxBodyBytes } = complete
   if (maxDepth > 1000) throw new RangeError('"limits.maxDepth" must be at most 1000')
   const maxBodyBytesInFlight = checked['maxBodyBytesInFlight'] ?? defaultBytesInFlight(maxBodyBytes)

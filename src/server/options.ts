@@ -29,6 +29,7 @@ import { toLimits, type CompleteLimits, type HandlerLimits } from './limits.js'
 import { withPreview, type PreviewOptions } from './preview.js'
 import { toPushSettings, withPush, type PushOptions, type PushSettings } from './push/options.js'
 import type { OnBudget } from './run/budget.js'
+import { BudgetWindows } from './run/budget-windows.js'
 import type { Execute, Outcome } from './execute.js'
 import { toRetrySettings, type RetryOptions, type RetrySettings } from './retry.js'
 import { requireSchema, type InputOf, type StandardSchema } from './standard-schema.js'
@@ -51,8 +52,8 @@ export type FollowUpPolicy = 'queue' | 'steer' | 'reject'
 /** The circumstances of an error. */
 export interface ErrorContext {
   /**
-   * The step that failed: `execute`, `authenticate`, `extendedCard`, `onFollowUp`, `onBudget`, `push`, `waitingTasks` (tasks that wait for
-   * the user are to be canceled), or the name of the operation.
+   * The step that failed: `execute`, `authenticate`, `extendedCard`, `onFollowUp`, `onBudget`, `budget` (what was spent is to be
+   * written to the store), `push`, `waitingTasks` (tasks that wait for the user are to be canceled), or the name of the operation.
    * From a `LocalTaskManager`: `processFn`, `describeError` or `shutdown`.
    */
   readonly during: string
@@ -134,9 +135,10 @@ export interface RequestHandlerOptions<
   /** Limits on requests, runs, streams, and tasks that wait for the user. */
   readonly limits?: HandlerLimits | undefined
   /**
-   * Decides about a task that has spent more than `limits.budget`, before anything else of it begins: returns what to add to its
-   * budget, at least what it has spent beyond it. Otherwise, and when it throws or rejects, the task fails with
-   * `BUDGET_EXCEEDED`. What was added is kept with the task, so a replay does not ask again; a process that dies before may.
+   * Decides about a task that has spent more than `limits.budget`, or with others more than `limits.ownerBudget` or
+   * `limits.agentBudget`, before anything else of it begins: returns what to add to this budget, at least what was spent beyond
+   * it. Otherwise, and when it throws or rejects, the task fails with `BUDGET_EXCEEDED`. What was added is kept with the task, or
+   * for the window, so a replay does not ask again; a process that dies before may.
    * What is left of the budget of another agent, whose task has delegated this one, cannot be added to. Default is to fail.
    */
   readonly onBudget?: OnBudget | undefined
@@ -213,6 +215,8 @@ export interface Settings<P extends Principal = Principal> {
   readonly onError: (error: unknown, context: ErrorContext) => void
   readonly limits: CompleteLimits
   readonly onBudget: OnBudget | undefined
+  /** `undefined` where there is no budget over a window. */
+  readonly windows?: BudgetWindows | undefined
   /** By the id of the principal. `undefined` where requests have no rate limit. */
   readonly rateLimiter?: RateLimiter | undefined
   readonly dialects: readonly [Dialect, ...Dialect[]]
@@ -313,6 +317,7 @@ export function toSettings<P extends Principal>(options: AnyHandlerOptions<P>): 
   }
   const limits = toLimits(given.limits, 'createRequestHandler', undefined, isShared(tasks))
   requireBudget(limits, given.onBudget, tasks)
+  const onError = once(given.onError === undefined ? reportError : guarded(given.onError))
   return {
     card: withPush(extendedCard === undefined ? card : withExtendedCard(card), push),
     execute: given.execute,
@@ -326,9 +331,10 @@ export function toSettings<P extends Principal>(options: AnyHandlerOptions<P>): 
     onFollowUp: policy,
     idempotency: toIdempotencySettings(given.idempotency),
     ...switches,
-    onError: once(given.onError === undefined ? reportError : guarded(given.onError)),
+    onError,
     limits,
     onBudget: given.onBudget,
+    windows: toWindows(limits, { clock, tasks, onError }),
     rateLimiter: given.rateLimit && new RateLimiter(given.rateLimit, 'createRequestHandler', clock),
     dialects,
     heartbeatMs: requireDelay('heartbeatMs', given.heartbeatMs ?? HEARTBEAT_MS),
@@ -341,12 +347,28 @@ export function toSettings<P extends Principal>(options: AnyHandlerOptions<P>): 
 }
 
 /** @throws {TypeError} for a budget that nothing would hold, or that is not there. */
-function requireBudget({ budget }: CompleteLimits, onBudget: OnBudget | undefined, tasks: ServedTasks): void {
-  if (onBudget !== undefined && budget === undefined) throw new TypeError('"onBudget" needs "limits.budget"')
-  if (budget !== undefined && !isShared(tasks) && tasks.recordJournal === undefined)
+function requireBudget(limits: CompleteLimits, onBudget: OnBudget | undefined, tasks: ServedTasks): void {
+  const [option] = (['budget', 'ownerBudget', 'agentBudget'] as const).filter(
+    (name) => limits[name] !== undefined,
+  )
+  if (onBudget !== undefined && option === undefined)
+    throw new TypeError('"onBudget" needs "limits.budget", "limits.ownerBudget" or "limits.agentBudget"')
+  if (option !== undefined && !isShared(tasks) && tasks.recordJournal === undefined)
     throw new TypeError(
-      '"limits.budget" needs a manager that keeps journals: a TaskManager or a DurableTaskManager',
+      `"limits.${option}" needs a manager that keeps journals: a TaskManager or a DurableTaskManager`,
     )
+}
+
+function toWindows(
+  { ownerBudget, agentBudget }: CompleteLimits,
+  { clock, tasks, onError }: Pick<Settings, 'clock' | 'tasks' | 'onError'>,
+): BudgetWindows | undefined {
+  if (ownerBudget === undefined && agentBudget === undefined) return undefined
+  const documents = isShared(tasks) ? tasks.documents : undefined
+  return new BudgetWindows(
+    { ownerBudget, agentBudget },
+    { clock, documents, onError: (error) => onError(error, { during: 'budget' }) },
+  )
 }
 
 /** Wraps `onError` so that it cannot fail: what it throws, or rejects with, becomes a warning. */

@@ -90,8 +90,12 @@ export const WIRE_ERRORS = {
 /** Whether the error may have a `retryAfterMs`. */
 export function hasRetryAfter(
   error: A2AError,
-): error is A2AError<'UNAVAILABLE' | 'AGENT_BUSY' | 'RATE_LIMITED' | 'TASK_LIMIT_REACHED'> {
-  return ['UNAVAILABLE', 'AGENT_BUSY', 'RATE_LIMITED', 'TASK_LIMIT_REACHED'].includes(error.code)
+): error is A2AError<
+  'UNAVAILABLE' | 'AGENT_BUSY' | 'RATE_LIMITED' | 'TASK_LIMIT_REACHED' | 'BUDGET_EXCEEDED'
+> {
+  return ['UNAVAILABLE', 'AGENT_BUSY', 'RATE_LIMITED', 'TASK_LIMIT_REACHED', 'BUDGET_EXCEEDED'].includes(
+    error.code,
+  )
 }
 
 /** The value of `Retry-After`. At least 1: an immediate retry would fail again. */
@@ -125,7 +129,12 @@ export function describeError(error: A2AError): ErrorDescription {
   if (message !== undefined) return { ...row, message, metadata: {}, violations: [] }
   const metadata: Record<string, string> = {}
   for (const [key, value] of Object.entries(error.data)) metadata[key] = clip(String(value))
-  const { path, reason } = metadata
+  const { path, reason, limit } = metadata
+  // What all users of the agent have spent together is not for one of them.
+  if (error.code === 'BUDGET_EXCEEDED' && limit === 'limits.agentBudget') {
+    delete metadata['max']
+    delete metadata['spent']
+  }
   const isInvalid = error.code === 'INVALID_PARAMS' && path !== undefined && reason !== undefined
   return {
     ...row,

@@ -19,6 +19,7 @@ import { inspectorCases } from './inspector.js'
 import { leaseCases } from './leases.js'
 import { leaveOut } from './missing.js'
 import { pageCases } from './page.js'
+import { questionCases } from './questions.js'
 import { readCases } from './read.js'
 import { HEAD, toLine, type Row } from './report.js'
 import { serverCases } from './server.js'
@@ -36,6 +37,7 @@ const all: readonly Case[] = [
   ...[...createCases, ...readCases, ...pageCases, ...streamCases, ...weightCases],
   ...[...serverCases, ...httpCases, ...openStreamCases, ...boundCases, ...fullHouseCases],
   ...[...durableCases, ...leaseCases, ...feedCases, ...functionCases, ...idleFunctionCases],
+  ...questionCases,
   ...inspectorCases,
 ]
 const isChosen = (name: string): boolean => words.every((word) => name.toLowerCase().includes(word))

@@ -10,6 +10,7 @@ import { agentInput, pass, serviceError, setUp } from './support/gateway.js'
 const NONE = {
   ...{ load: 0, tasks: 0, completed: 0, failed: 0, canceled: 0, rejected: 0, interrupted: 0, abandoned: 0 },
   durationMs: { total: 0, mean: 0, max: 0 },
+  spent: {},
 }
 
 describe('a gateway', () => {
@@ -51,6 +52,31 @@ describe('a gateway', () => {
     for (const task of tasks.listTasks({ state: 'submitted' })) await gateway.cancelTask(task.id)
     await running
     expect(gateway.stats('b')).toMatchObject({ load: 0, tasks: 2, canceled: 2 })
+  })
+
+  it('counts what tasks have spent when they end, in 16 units', async () => {
+    const { gateway, provider, registry } = setUp()
+    Object.assign(provider, { keepsTasks: false })
+    registry.register(agentInput('b'))
+    const send = async (agentId: string, update: object, taskId?: string) => {
+      const sent = gateway.sendTask(agentId, taskId === undefined ? 'x' : { parts: [{ text: 'x' }], taskId })
+      await (await provider.untilCalled('sendTask')).answer(update)
+      return await sent
+    }
+    const asks = { ref: {}, state: 'input-required', message: 'Which?', spent: { cost: 0.1 } }
+    const { id } = await send('a', asks)
+    expect(gateway.stats().spent).toEqual({})
+    await send('a', { state: 'completed', spent: { cost: 0.3, tokens: 7 } }, id)
+    await send('a', { state: 'failed', spent: { cost: 0.2 } })
+    await send('b', { state: 'completed' })
+    expect(gateway.stats('a')?.spent).toEqual({ cost: 0.5, tokens: 7 })
+    expect(gateway.stats('b')?.spent).toEqual({})
+    const many = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`unit${n}`, 1]))
+    await send('b', { state: 'completed', spent: many })
+    await send('b', { state: 'completed', spent: { ...many, cost: 1 } })
+    expect(Object.keys(gateway.stats('b')?.spent ?? {})).toHaveLength(16)
+    expect(gateway.stats().spent).toMatchObject({ cost: 1.5, tokens: 7, unit13: 2 })
+    expect((await send('b', { state: 'completed', spent: { cost: -1 } })).state).toBe('failed')
   })
 
   it('counts a timeout as a failure, and what it gives up when it closes', async () => {

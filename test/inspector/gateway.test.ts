@@ -49,7 +49,7 @@ it('shows which agents work, fail and are full, and no secret', async () => {
     { id: 'bad', status: 'online', load: 0, maxLoad: null, capabilities: ['plan'] },
   ])
   expect(body).toMatchObject([
-    { tasks: 1, completed: 0, failed: 0, meanMs: 0 },
+    { tasks: 1, completed: 0, failed: 0, meanMs: 0, spent: {} },
     { tasks: 1, completed: 0, failed: 1, meanMs: gateway.stats('bad')?.durationMs.mean },
   ])
   expect((body as unknown as { waitMs: number }[])[1]?.waitMs).toBeGreaterThan(0)

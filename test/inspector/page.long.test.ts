@@ -177,14 +177,19 @@ it('shows the agents of a gateway, and takes one out of service', { timeout: 60_
     endpoint,
     maxConcurrentTasks: 4,
   })
-  const gateway = new A2AGateway({ registry, providers: { custom: custom({ run: () => 'done' }) } })
+  const gateway = new A2AGateway({
+    registry,
+    providers: { custom: custom({ run: () => ({ state: 'completed', spent: { cost: 3 } }) }) },
+  })
   const options = { tasks: gateway.tasks, gateway, actions: ['maintain'] } as const
   const { page, faults } = await visit(chromium, await serve({ ...READ, ...options }))
   await page.getByRole('link', { name: 'Gateway' }).click()
   await page.getByRole('heading', { name: 'Planner' }).waitFor()
   await gateway.sendTask('one', 'Plan it')
   await page
-    .getByText(/^Runs 0 of at most 4 tasks · 1 so far: 1 completed, 0 failed, \d+ ms on average/)
+    .getByText(
+      /^Runs 0 of at most 4 tasks · 1 so far: 1 completed, 0 failed, \d+ ms on average · spent cost 3/,
+    )
     .waitFor()
   expect(await violationsIn(page)).toEqual([])
   await page.getByRole('button', { name: 'Take out of service: one' }).click()

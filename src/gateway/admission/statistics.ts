@@ -4,6 +4,7 @@
  * @module
  */
 import { elapsed, type Clock } from '../../runtime/clock.js'
+import { added, MAX_UNITS, type Amounts } from '../../core/spending.js'
 import type { TaskState } from '../../core/lifecycle.js'
 
 /**
@@ -25,6 +26,11 @@ export interface GatewayStats {
   readonly abandoned: number
   /** How long the ended turns took, in ms. `mean` is 0 before the first one has ended. */
   readonly durationMs: { readonly total: number; readonly mean: number; readonly max: number }
+  /**
+   * What the tasks that have ended have spent, by unit, as far as their agents tell: in the first 16 units that were seen. Tasks
+   * of A2A agents tell it by `spendingOf`.
+   */
+  readonly spent: Amounts
 }
 
 type Result = 'completed' | 'failed' | 'canceled' | 'rejected' | 'interrupted' | 'abandoned'
@@ -43,13 +49,17 @@ class Counts {
   #tasks = 0
   #totalMs = 0
   #maxMs = 0
+  #spent: Amounts = {}
 
   begin(): void {
     this.#tasks += 1
   }
 
-  end(result: Result, ms: number): void {
+  end(result: Result, ms: number, spent: Amounts): void {
     this.#results[result] += 1
+    for (const [unit, amount] of Object.entries(spent))
+      if (Object.hasOwn(this.#spent, unit) || Object.keys(this.#spent).length < MAX_UNITS)
+        this.#spent = added(this.#spent, { [unit]: amount })
     // A clock that is not monotonic may have been set back.
     this.#totalMs += Math.max(0, ms)
     this.#maxMs = Math.max(this.#maxMs, ms)
@@ -61,6 +71,7 @@ class Counts {
     return {
       ...{ load, tasks: this.#tasks, ...this.#results },
       durationMs: { total: this.#totalMs, mean, max: this.#maxMs },
+      spent: { ...this.#spent },
     }
   }
 }
@@ -77,16 +88,20 @@ export class Statistics {
     this.#isRegistered = isRegistered
   }
 
-  /** Counts a turn that begins. Call the returned function when it is over, with the state of its task; `null` for none. */
-  begin(agentId: string): (state: TaskState | null) => void {
+  /**
+   * Counts a turn that begins. Call the returned function when it is over, with the state of its task, `null` for none, and with
+   * what the task has spent, in all its turns.
+   */
+  begin(agentId: string): (state: TaskState | null, spent?: Amounts) => void {
     const all = [this.#total]
     // An agent that was unregistered has none, so that their number has a limit.
     if (this.#isRegistered(agentId)) all.push(this.#countsOf(agentId))
     for (const counts of all) counts.begin()
     const start = elapsed(this.#clock)
-    return (state) => {
+    return (state, spent = {}) => {
       const result = (state === null ? undefined : RESULTS[state]) ?? 'abandoned'
-      for (const counts of all) counts.end(result, elapsed(this.#clock) - start)
+      const isOver = result !== 'interrupted' && result !== 'abandoned'
+      for (const counts of all) counts.end(result, elapsed(this.#clock) - start, isOver ? spent : {})
     }
   }
 

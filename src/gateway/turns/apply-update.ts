@@ -7,6 +7,7 @@ import { stepsTo } from '../../core/advance.js'
 import { withJoinedTexts } from '../../core/artifacts/append-parts.js'
 import { describe, isPlain } from '../../runtime/describe.js'
 import { isTerminal, type TaskState } from '../../core/lifecycle.js'
+import { amountsOf } from '../../core/spending.js'
 import { VALID_STATES } from '../../core/states.js'
 import type { ArtifactInput, MessageInput } from '../../core/params.js'
 import type { TaskSnapshot } from '../../core/task.js'
@@ -98,7 +99,7 @@ function resultChange({ artifacts = [], output }: TaskUpdate, task: TaskSnapshot
   }
 }
 
-const KEYS = ['ref', 'state', 'message', 'artifacts', 'chunk', 'output', 'progress', 'failure']
+const KEYS = ['ref', 'state', 'message', 'artifacts', 'chunk', 'output', 'progress', 'failure', 'spent']
 
 /**
  * Checks an update at run time, since providers may be written by users without types.
@@ -116,7 +117,8 @@ function faultOf(update: unknown): string | undefined {
   }
   const unknown = Object.keys(update).find((key) => !KEYS.includes(key))
   if (unknown !== undefined) return `its update has "${unknown.slice(0, 80)}"; known are ${KEYS.join(', ')}`
-  const { state = 'working' } = update as { readonly state?: unknown }
+  const { state = 'working', spent = {} } = update as { readonly state?: unknown; readonly spent?: unknown }
+  if (amountsOf(spent) === undefined) return 'it says "spent" that is no object of amounts'
   return isState(state) ? undefined : 'it says a state that is not known'
 }
 

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Amounts } from '../../core/spending.js'
 import type { Clock } from '../../runtime/clock.js'
 import { raceAbort } from '../../runtime/abort.js'
 import { settleWithin } from '../../runtime/shutdown.js'
@@ -91,6 +92,7 @@ export class Turn {
   #isTerminalAtService = false
   #hasResponded = false
   #outcome: ServiceOutcome
+  #spent: Amounts | undefined
   /** The error that broke the stream. */
   #streamError: A2AError | undefined
   #done = Promise.resolve()
@@ -117,6 +119,11 @@ export class Turn {
   }
 
   /** The health of the service as this turn shows it. */
+  /** What the task has spent, as the service last said. */
+  get spent(): Amounts | undefined {
+    return this.#spent
+  }
+
   get outcome(): ServiceOutcome {
     return this.#outcome
   }
@@ -246,6 +253,7 @@ export class Turn {
     const { ref, state } = update
     if (!this.#hasResponded) this.#listeners.responded()
     this.#hasResponded = true
+    this.#spent = update.spent ?? this.#spent
     this.#isTerminalAtService = state !== undefined && isTerminal(state)
     if (ref !== undefined) {
       this.#ref = ref

@@ -137,7 +137,7 @@ export class Turns {
       if (this.#turns.get(taskId) === running) this.#turns.delete(taskId)
     }
     running.left = turn.done.then(() => {
-      end(place.tasks.stateOf(taskId))
+      end(place.tasks.stateOf(taskId), turn.spent)
       if (turn.outcome === 'succeeded') admission.succeeded(agent.id)
       if (turn.outcome === 'failed') admission.failed(agent.id)
       release?.()

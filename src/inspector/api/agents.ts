@@ -59,9 +59,9 @@ function rowsOf(gateway: InspectedGateway): readonly AgentRow[] {
 function doneBy(
   gateway: InspectedGateway,
   id: string,
-): Pick<AgentRow, 'tasks' | 'completed' | 'failed' | 'meanMs'> {
-  const { tasks = 0, completed = 0, failed = 0, durationMs } = gateway.stats(id) ?? {}
-  return { tasks, completed, failed, meanMs: durationMs?.mean ?? 0 }
+): Pick<AgentRow, 'tasks' | 'completed' | 'failed' | 'meanMs' | 'spent'> {
+  const { tasks = 0, completed = 0, failed = 0, durationMs, spent = {} } = gateway.stats(id) ?? {}
+  return { tasks, completed, failed, meanMs: durationMs?.mean ?? 0, spent }
 }
 
 /** A URL without its user, query and fragment. */

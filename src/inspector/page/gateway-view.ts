@@ -9,7 +9,7 @@ import { useEffect, useState } from 'preact/hooks'
 import type { AgentRow } from '../agent-row.js'
 import { api, type Session } from './api.js'
 import { Confirm } from './confirm.js'
-import { ago, duration, messageOf } from './format.js'
+import { ago, amountsText, duration, messageOf } from './format.js'
 import { useNow } from './now.js'
 
 const LOOK_MS = 2_000
@@ -99,10 +99,11 @@ function Agent({ agent, now, mayMaintain, ask }: AgentProps): VNode {
   </li>`
 }
 
-/** What the agent has done so far, such as ` · 12 so far: 10 completed, 1 failed, 1.2 s on average`. */
-function doneBy({ tasks, completed, failed, meanMs }: AgentRow): string {
+/** What the agent has done so far, such as ` · 12 so far: 10 completed, 1 failed, 1.2 s on average · spent cost 3`. */
+function doneBy({ tasks, completed, failed, meanMs, spent }: AgentRow): string {
   const mean = completed + failed > 0 ? `, ${duration(meanMs)} on average` : ''
-  return ` · ${tasks} so far: ${completed} completed, ${failed} failed${mean}`
+  const cost = Object.keys(spent).length > 0 ? ` · spent ${amountsText(spent)}` : ''
+  return ` · ${tasks} so far: ${completed} completed, ${failed} failed${mean}${cost}`
 }
 
 function workOf({ load, maxLoad }: AgentRow): string {

@@ -213,8 +213,9 @@ async function runLeg(
     // The run is over: what becomes of the agent's task is up to the next attempt of the turn.
     port.signal().throwIfAborted()
     if ('error' in outcome) throw outcome.error
-    record(endedEntry(leg, outcome.result))
-    port.budget()?.check()
+    const entry = endedEntry(leg, outcome.result)
+    record(entry)
+    if (entry.kind === 'delegated') port.budget()?.spent(entry.spent ?? {})
     await port.stored()
     return outcome.result as unknown as DelegationResult
   } finally {

@@ -30,7 +30,7 @@ export function recordSpending(
   if (isRecorded || spent === undefined) return
   signal().throwIfAborted()
   journal.record({ kind: 'spend', ...(step === undefined ? { name } : { step }), ...spent })
-  budget()?.check()
+  budget()?.spent(spent.units)
   signal().throwIfAborted()
 }
 

@@ -52,8 +52,8 @@ export interface TaskMarks {
 export interface TaskBudget {
   /** What is left, by unit. */
   readonly left: Amounts
-  /** Call it after each spending. */
-  check(): void
+  /** Call it after each entry that spends. */
+  spent(amounts: Amounts): void
   /** Await it before the code begins something that may spend. Rejects with the reason of the run's signal. */
   pass(): Promise<void>
 }

@@ -10,6 +10,9 @@ import type { DeepReadonly, Message, TaskSnapshot } from '../../core/task.js'
 import { answersIn, openQuestionsOf } from '../../wire/question/questions.js'
 import { violationOf } from '../../wire/question/violation.js'
 
+/** The most characters of an unknown id in an error. */
+const MAX_ID = 100
+
 /**
  * Requires that a message which answers questions by their ids answers only open ones, with values that fit. What the task shows
  * decides this: when the message is then added to this very task, no other one has answered the question before.
@@ -27,7 +30,7 @@ export function requireOpenAnswer(
   const open = new Map(isInterrupted(task.state) ? openQuestionsOf(task).map((each) => [each.id, each]) : [])
   for (const [id, value] of answers) {
     const question = open.get(id)
-    const path = `answers.${id}`
+    const path = `answers.${question === undefined ? id.slice(0, MAX_ID) : id}`
     if (question === undefined)
       throw invalidParams(path, 'is not open: the question was answered, has expired, or was never asked')
     const actual = jsonSize(value)

@@ -10,6 +10,7 @@ import type { Lifecycle, TaskState } from '../../core/lifecycle.js'
 import type { TaskKey, TaskSnapshot } from '../../core/task.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
 import type { OnBudget } from './budget.js'
+import type { OwnedWindow } from './budget-windows.js'
 import type { MessageQueues, QueuedMessage } from './message-queue.js'
 import type { ConversationOptions, ConversationPage, Say } from './run.js'
 import type { StandardSchema } from '../standard-schema.js'
@@ -32,6 +33,7 @@ export interface RunContext<P extends Principal> {
     readonly output?: StandardSchema | undefined
     readonly limits: { readonly maxDelegationDepth: number; readonly budget: Amounts | undefined }
     readonly onBudget: OnBudget | undefined
+    readonly windows?: { of(owner: string | null): readonly OwnedWindow[] } | undefined
     readonly onError: (error: unknown, context: { readonly during: string; readonly taskId?: string }) => void
   }
   /** Absent for a new turn. */

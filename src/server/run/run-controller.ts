@@ -456,9 +456,11 @@ export class RunController<P extends Principal> implements Run<P> {
     const task = this.#task?.peek() ?? { messages: [this.message] }
     const own = settings.limits.budget
     const inherited = lineageOf(task)?.budget
-    if (own === undefined && inherited === undefined) return undefined
+    const { owner = null } = this.#task?.peek() ?? this.#context.message.owner
+    const windows = settings.windows?.of(owner) ?? []
+    if (own === undefined && inherited === undefined && windows.length === 0) return undefined
     return new RunBudget({
-      ...{ own, inherited, onBudget: settings.onBudget },
+      ...{ own, inherited, windows, onBudget: settings.onBudget },
       peek: () => this.#task?.peek() ?? null,
       signal: () => this.signal,
       record: (entry) => this.turn.record(entry),

@@ -516,9 +516,10 @@ function requireFitting(items: readonly Item[], answers: ReadonlyMap<string, Rea
     const checked = validated(schema, value)
     if (checked instanceof Promise || checked.issues === undefined) continue
     const [issue] = checked.issues
-    const at = issue === undefined ? '' : pathOf(issue)
+    // Both may repeat what the client has sent.
+    const at = issue === undefined ? '' : pathOf(issue).slice(0, MAX_PROBLEM)
     const path = `answers.${id}${at === '' || at.startsWith('[') ? at : `.${at}`}`
-    throw invalidParams(path, issue?.message ?? 'does not fit the schema')
+    throw invalidParams(path, (issue?.message ?? 'does not fit the schema').slice(0, MAX_PROBLEM))
   }
 }
 
@@ -551,8 +552,13 @@ async function readAnswer(host: AskHost, items: readonly Item[], message: Readon
   for (const [id, value] of given) {
     const item = items.find((each) => each.id === id)
     if (item === undefined) continue
-    const checked = await validated(item.schema, value)
     const subject = items.length > 1 ? `${item.key}: ` : ''
+    const problem = excessOf(host, item, value)
+    if (problem !== undefined) {
+      problems.push(`${subject}${problem}`)
+      continue
+    }
+    const checked = await validated(item.schema, value)
     if (checked.issues !== undefined) problems.push(`${subject}${linesOf(checked.issues)}`)
     else if (checked.value !== undefined) values[id] = readValue(host, item, checked.value)
     else problems.push(`${subject}no value`)
@@ -592,6 +598,16 @@ function answerLines(items: readonly Item[], text: string): ReadonlyMap<string, 
     if (item !== undefined && read !== undefined) answers.set(item.id, read.value)
   }
   return answers
+}
+
+/** Why a value that was read from a text or a data part without an id is too large, or too deep. */
+function excessOf(host: AskHost, item: Item, value: ReadonlyJson): string | undefined {
+  try {
+    readValue(host, item, value)
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? error.message : undefined
+  }
 }
 
 /** A copy of what the schema has returned. */

@@ -96,6 +96,8 @@ export class Acceptance<P extends Principal> {
     const deadline = deadlineIn(request, this.#context.settings.clock)
     const queued = { request: chosen, caller, owner, deadline, trace: this.#context.observers.trace() }
     this.#context.registry.held.requireRoom(request)
+    const checking = this.#context.settings.windows?.requireLeft(owner.owner)
+    if (checking !== undefined) await checking
     if (taskId !== undefined) {
       const accepted = this.#followUp(taskId, queued)
       return isPromise(accepted) ? await accepted : accepted

@@ -101,6 +101,7 @@ export class RunManager<P extends Principal> {
     }
     this.#registry.deadlines?.close()
     await this.#scheduler.close()
+    await this.#settings.windows?.close()
     this.#stopLimiting()
   }
 

@@ -79,7 +79,7 @@ type Texts = Readonly<Record<string, string>>
 /**
  * Errors that cross the wire: the JSON-RPC code, if the error has one of its own (A2A 1.0 §5.4, §9.5), and the
  * properties of its data. Properties are texts by default; `#` marks numbers, `[]` lists of texts, `!` constants that
- * are true.
+ * are true. `?` marks those that may be absent.
  */
 const SHAPES: { readonly [C in ErrorCode]?: readonly [number: number, ...data: string[]] } = {
   PARSE_ERROR: [-32700, 'reason'],
@@ -87,7 +87,7 @@ const SHAPES: { readonly [C in ErrorCode]?: readonly [number: number, ...data: s
   METHOD_NOT_FOUND: [-32601, 'method'],
   INVALID_PARAMS: [-32602, 'path', 'reason'],
   LIMIT_EXCEEDED: [NaN, 'limit', 'max#', 'actual#'],
-  BUDGET_EXCEEDED: [NaN, 'taskId', 'limit', 'unit', 'max#', 'spent#'],
+  BUDGET_EXCEEDED: [NaN, 'taskId?', 'limit', 'unit', 'max#', 'spent#', 'retryAfterMs#?'],
   TASK_LIMIT_REACHED: [NaN, 'maxTasks#'],
   TASK_NOT_FOUND: [-32001, 'taskId'],
   TASK_NOT_CANCELABLE: [-32002, 'taskId', 'state'],
@@ -123,15 +123,20 @@ function dataOf(
   const { operation, taskId = '' } = context
   const known: Texts = { taskId, operation, method: operation, reason: text, path: 'params', ...metadata }
   const [, ...shapes] = SHAPES[code] ?? [NaN]
-  const entries = shapes.map((shape) => {
-    const key = shape.replace(/\W+$/, '')
+  const present = shapes.filter((shape) => !shape.endsWith('?') || nameOf(shape) in metadata)
+  const entries = present.map((shape) => {
+    const key = nameOf(shape)
     const value = known[key] ?? ''
-    if (shape.endsWith('#')) return [key, Number(value || NaN)]
+    if (shape.includes('#')) return [key, Number(value || NaN)]
     if (shape.endsWith('!')) return [key, true]
     return [key, shape.endsWith('[]') ? value.split(',').filter(Boolean) : value]
   })
   // Each row of the table has the properties of its code.
   return Object.fromEntries(entries) as ErrorData[ErrorCode]
+}
+
+function nameOf(shape: string): string {
+  return shape.replace(/\W+$/, '')
 }
 
 function isType(detail: Unread | undefined, type: string): boolean {

@@ -2,7 +2,8 @@
  * JSON Schema as a form: which fields a user fills in, and what a text answer certainly means.
  *
  * Schemas come from other agents, so reading is bounded in depth, in fields, in options, and in references that are
- * followed. What has no field of its own is a field for JSON. Patterns are not used: one can take for ever.
+ * followed. What has no field of its own is a field for JSON. Patterns are not used, here and in `violation`: one can take for
+ * ever. The schema of the agent's own code has its patterns.
  *
  * @module
  */
@@ -40,44 +41,50 @@ const MAX_FIELDS = 100
 const MAX_OPTIONS = 100
 const MAX_LABEL = 200
 const MAX_DESCRIPTION = 1_000
+/** Of all fields together. A choice beyond it is a field for its kind of value. */
+const MAX_ALL_OPTIONS = 1_000
 const MAX_REFERENCES = 10
+const MAX_REFERENCE = 1_000
+/** The most names in a reference. */
+const MAX_NAMES = 20
 /** The longest text that may be a value of another kind. */
 const MAX_VALUE = 1_000
+/** The longest text that is read as JSON. Parsing it costs far more memory than its characters. */
+const MAX_JSON = 65_536
 
 interface Reading {
   readonly root: Unread
   fields: number
+  options: number
 }
 
 /** Reads a schema as a form. Never throws, whatever the schema is. */
 export function formOf(schema: unknown): Form {
   if (!isRecord(schema)) return { type: 'json' }
-  return read(schema, { root: schema, fields: 0 }, 0)
+  return read(schema, { root: schema, fields: 0, options: 0 }, 0)
 }
 
 function read(given: unknown, reading: Reading, depth: number): Form {
   const schema = withoutNull(resolved(given, reading.root), reading.root)
   if (!isRecord(schema)) return { type: 'json' }
-  const options = optionsOf(schema, reading.root)
+  const options = optionsOf(schema, reading)
   if (options !== undefined) return { type: 'choice', options }
-  const { type, format } = schema
+  const { format } = schema
+  const type = typeOf(schema)
   if (type === 'string') return { type: 'text', ...(typeof format === 'string' && { format }) }
   if (type === 'number' || type === 'integer') return { type: 'number', isWhole: type === 'integer' }
   if (type === 'boolean') return { type: 'boolean' }
-  return (isObject(schema) ? fieldsOf(schema, reading, depth) : undefined) ?? { type: 'json' }
-}
-
-function isObject({ type, properties }: Unread): boolean {
-  return type === 'object' && isRecord(properties)
+  return (type === 'object' ? fieldsOf(schema, reading, depth) : undefined) ?? { type: 'json' }
 }
 
 /** `undefined` for more than a form can show. */
 function fieldsOf(schema: Unread, reading: Reading, depth: number): Form | undefined {
   const { properties, required } = schema
-  const names = isRecord(properties) ? Object.keys(properties) : []
-  reading.fields += names.length
   if (depth >= MAX_DEPTH || reading.fields > MAX_FIELDS || !isRecord(properties)) return undefined
-  const needed: ReadonlySet<unknown> = new Set(Array.isArray(required) ? required : [])
+  const names = Object.keys(properties)
+  reading.fields += names.length
+  if (reading.fields > MAX_FIELDS) return undefined
+  const needed: ReadonlySet<unknown> = new Set(Array.isArray(required) ? required.slice(0, MAX_FIELDS) : [])
   const fields = names.map((name) => ({
     name,
     label: labelOf(properties[name], name),
@@ -100,7 +107,7 @@ function descriptionOf(schema: unknown): { readonly description?: string } {
     : {}
 }
 
-/** The schema that a reference within the document names, after at most ten of them. */
+/** The schema that a reference within the document names, after at most ten of them, each of at most 20 names. */
 export function resolved(given: unknown, root: Unread): unknown {
   let schema = given
   for (let count = 0; count < MAX_REFERENCES; count += 1) {
@@ -111,8 +118,9 @@ export function resolved(given: unknown, root: Unread): unknown {
 }
 
 function referenced(reference: string, root: Unread): unknown {
+  if (reference.length > MAX_REFERENCE) return undefined
   const [start, ...names] = reference.split('/')
-  if (start !== '#') return undefined
+  if (start !== '#' || names.length > MAX_NAMES) return undefined
   let found: unknown = root
   for (const name of names) {
     const key = name.replaceAll('~1', '/').replaceAll('~0', '~')
@@ -122,13 +130,15 @@ function referenced(reference: string, root: Unread): unknown {
   return found
 }
 
-/** What a value is beside `null`, where it may be `null`: a form leaves it out. */
+/** The kind of a value beside `null`, where it may be `null`: a form leaves it out. */
+function typeOf({ type }: Unread): unknown {
+  if (!Array.isArray(type)) return type
+  const others: readonly unknown[] = type.filter((each) => each !== 'null')
+  return others.length === 1 ? others[0] : undefined
+}
+
+/** As {@link typeOf}, of alternatives. */
 function withoutNull(schema: unknown, root: Unread): unknown {
-  const types: unknown = isRecord(schema) ? schema['type'] : undefined
-  if (isRecord(schema) && Array.isArray(types)) {
-    const others: readonly unknown[] = types.filter((each) => each !== 'null')
-    return others.length === 1 ? { ...schema, type: others[0] } : schema
-  }
   const any = alternativesOf(schema)
   if (any?.length !== 2) return schema
   const others = any.filter((each) => !isRecord(each) || each['type'] !== 'null')
@@ -142,18 +152,18 @@ function alternativesOf(schema: unknown): readonly unknown[] | undefined {
   return Array.isArray(any) ? any : undefined
 }
 
-function optionsOf(schema: Unread, root: Unread): readonly FormOption[] | undefined {
-  if (Array.isArray(schema['enum'])) {
-    const values = schema['enum'] as readonly unknown[]
-    return values.length > MAX_OPTIONS ? undefined : options(values.map((value) => ({ value })))
-  }
+function optionsOf(schema: Unread, reading: Reading): readonly FormOption[] | undefined {
+  const values: unknown = schema['enum']
   const any = alternativesOf(schema) ?? ('const' in schema ? [schema] : undefined)
-  if (any === undefined || any.length > MAX_OPTIONS) return undefined
-  const constants = any.map((each) => resolved(each, root))
+  const given: readonly unknown[] | undefined = Array.isArray(values) ? values : any
+  if (given === undefined || given.length > MAX_OPTIONS || reading.options > MAX_ALL_OPTIONS) return undefined
+  reading.options += given.length
+  if (given === values) return options(given.map((value) => ({ value })))
+  const constants = given.map((each) => resolved(each, reading.root))
   const found = constants.flatMap((each) =>
     isRecord(each) && 'const' in each ? [{ value: each['const'], title: each['title'] }] : [],
   )
-  return found.length === any.length ? options(found) : undefined
+  return found.length === given.length ? options(found) : undefined
 }
 
 function options(
@@ -200,7 +210,7 @@ export function valueFromText(form: Form, given: string): { readonly value: Read
 }
 
 function jsonOf(text: string): { readonly value: ReadonlyJson } | undefined {
-  if (!/^[[{]/.test(text)) return undefined
+  if (text.length > MAX_JSON || !/^[[{]/.test(text)) return undefined
   try {
     return { value: JSON.parse(text) as ReadonlyJson }
   } catch {

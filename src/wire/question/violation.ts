@@ -16,9 +16,14 @@ export interface Violation {
   readonly reason: string
 }
 
-/** How many pairs of a schema and a value are looked at. */
+/** How many pairs of a schema and a value are looked at. Large lists that one pair takes to check count for several. */
 const MAX_CHECKS = 10_000
+/** So many elements of a list cost as much as a pair. */
+const PER_CHECK = 10
 const MAX_DEPTH = 64
+const MAX_TYPES = 10
+/** The most characters of an allowed value in a reason. */
+const MAX_SHOWN = 50
 
 interface Checking {
   readonly root: Unread
@@ -47,8 +52,9 @@ const violation = (
   depth: number,
 ): Violation | undefined => {
   checking.left -= 1
+  if (checking.left < 0 || depth > MAX_DEPTH) return undefined
   const schema = resolved(given, checking.root)
-  if (checking.left < 0 || depth > MAX_DEPTH || !isRecord(schema)) return undefined
+  if (!isRecord(schema)) return undefined
   for (const check of CHECKS) {
     const found = check(schema, value, path, checking, depth)
     if (found !== undefined) return found
@@ -58,6 +64,7 @@ const violation = (
 
 const checkType: Check = ({ type }, value, path) => {
   const types: readonly unknown[] = Array.isArray(type) ? type : type === undefined ? [] : [type]
+  if (types.length > MAX_TYPES) return undefined
   const known = types.filter((each) => TYPES.has(each as string))
   if (known.length === 0 || known.length < types.length || known.some((each) => isOfType(each, value)))
     return undefined
@@ -89,12 +96,17 @@ function isOfType(type: unknown, value: unknown): boolean {
   }
 }
 
-const checkValues: Check = (schema, value, path) => {
+const checkValues: Check = (schema, value, path, checking) => {
   const { enum: values } = schema
   const allowed = Array.isArray(values) ? values : 'const' in schema ? [schema['const']] : undefined
+  checking.left -= (allowed?.length ?? 0) / PER_CHECK
   // Options of questions are not nested: others are left to the agent.
   if (allowed === undefined || allowed.some(isNested) || allowed.includes(value)) return undefined
-  const shown = allowed.slice(0, 10).map((each) => JSON.stringify(each).slice(0, 50))
+  const shown = allowed
+    .slice(0, 10)
+    .map((each) =>
+      JSON.stringify(typeof each === 'string' ? each.slice(0, MAX_SHOWN) : each).slice(0, MAX_SHOWN),
+    )
   const more = allowed.length > shown.length ? ', …' : ''
   return { path, reason: `must be ${shown.length === 1 ? '' : 'one of '}${shown.join(', ')}${more}` }
 }
@@ -131,8 +143,11 @@ const checkProperties: Check = (schema, value, path, checking, depth) => {
   for (const name of needed)
     if (typeof name === 'string' && !Object.hasOwn(value, name))
       return { path: pathTo(path, name), reason: 'is missing' }
-  for (const [name, inner] of Object.entries(value)) {
+  const names = Object.keys(value)
+  checking.left -= names.length / PER_CHECK
+  for (const name of names) {
     if (checking.left < 0) return undefined
+    const inner = value[name]
     const at = pathTo(path, name)
     const isKnown = Object.hasOwn(known, name)
     if (!isKnown && additionalProperties === false) return { path: at, reason: 'is unknown' }

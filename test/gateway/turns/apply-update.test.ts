@@ -111,7 +111,7 @@ describe('a result', () => {
 
 describe('what is no update is refused:', () => {
   const agent = new AgentRegistry().register(agentInput('a'))
-  const known = 'ref, state, message, artifacts, chunk, output, progress, failure'
+  const known = 'ref, state, message, artifacts, chunk, output, progress, failure, spent'
 
   test.each<[unknown, string]>([
     [42, "its answer must be an update such as { state: 'completed' }, got a number"],

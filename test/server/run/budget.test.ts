@@ -153,8 +153,8 @@ describe.each(managers)('over %s, a task', (_, open) => {
     expect(task.state).toBe('completed')
     expect(order).toEqual(['one', 'two', 'more for working', 'three', 'four'])
     expect(asked).toEqual([
-      { unit: 'cost', max: 0.5, spent: 0.6 },
-      { unit: 'cost', max: 1, spent: 1.2 },
+      { limit: 'limits.budget', unit: 'cost', max: 0.5, spent: 0.6 },
+      { limit: 'limits.budget', unit: 'cost', max: 1, spent: 1.2 },
     ])
     expect(spendingOf(task)).toEqual({ total: { cost: 1.2 }, models: {}, granted: { cost: 0.5 } })
     const grants = (await tasks.journal(task.id)).filter(({ entry }) => entry.kind === 'grant')
@@ -407,7 +407,9 @@ test('a budget that cannot be kept is refused', () => {
   expect(refused({ limits: { budget: many } })).toBe(
     'RangeError: "limits.budget" must have at most 16 units, got 17',
   )
-  expect(refused({ onBudget: () => ({}) })).toBe('TypeError: "onBudget" needs "limits.budget"')
+  expect(refused({ onBudget: () => ({}) })).toBe(
+    'TypeError: "onBudget" needs "limits.budget", "limits.ownerBudget" or "limits.agentBudget"',
+  )
   expect(refused({ limits: { budget: { cost: 1 } }, onBudget: 7 })).toMatch(
     /^TypeError: "onBudget" must be a function/,
   )

@@ -5,12 +5,18 @@ import { answerPart, answersIn, openQuestionsOf, QUESTIONS } from 'a2a-tasks/wir
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { agent, MANAGERS, textsOf, type Agent } from '../journal/support/managers.js'
+import { begin, replicas, resultOf, stateAt } from '../durable/support/replicas.js'
 import { call, jsonRpc, user } from '../spec/support/agent.js'
 
 const TRIP = z.object({ city: z.string().min(2), nights: z.int().min(1) })
 
 /** Answers questions by their names or ids. Resolves to the answer of the agent. */
-function answer(a: Agent, task: Task, values: Record<string, unknown>, messageId?: string): Promise<unknown> {
+function answer(
+  a: Parameters<typeof call>[1],
+  task: Task,
+  values: Record<string, unknown>,
+  messageId?: string,
+): Promise<unknown> {
   const ids = openQuestionsOf(task).map(({ id }) => id)
   const byId = Object.entries(values).map(([name, value]) => [
     ids.find((id) => id.startsWith(`${name}#`)) ?? name,
@@ -381,6 +387,34 @@ describe('a call that is wrong', () => {
     await a.say('5', id)
     expect(textsOf(await a.reaches(id, 'completed'))).toEqual(['5'])
   })
+})
+
+test('an answer that two replicas get at once is taken once, and refused at the other', async () => {
+  const seen: string[] = []
+  const execute: Execute = async (run) => {
+    const value = await run.requireInput('Which?', { schema: z.string() })
+    seen.push(value)
+    await run.requireInput('Enough?')
+    return value
+  }
+  const { a, b } = replicas(execute)
+  const { id } = await begin(a, 'go')
+  const asked = await a.tasks.getTask(id)
+  if (asked === null) throw new Error('There is no task')
+  const given = await Promise.all([a, b, a, b].map((at, n) => answer(at, asked, { 'input#1': `${n}` })))
+  const refused = given.filter((each) => Object.hasOwn(each as object, 'error'))
+  expect(refused).toHaveLength(3)
+  for (const each of refused)
+    expect(each).toMatchObject({
+      error: refusal(
+        'answers.input#1',
+        'is not open: the question was answered, has expired, or was never asked',
+      ),
+    })
+  await begin(b, 'yes', id)
+  for (const at of [a, b]) await expect.poll(() => stateAt(at, id)).toBe('completed')
+  expect(seen).toHaveLength(1)
+  expect(await resultOf(b, id)).toEqual(seen)
 })
 
 test('answers of a message are read, whatever else it has', () => {

@@ -14,7 +14,10 @@ const count = fc.nat()
 /** The errors that cross the wire as what they are, and their data. */
 const DATA: { readonly [C in ErrorCode]?: fc.Arbitrary<ErrorData[C]> } = {
   INVALID_PARAMS: fc.record({ path: text, reason: text }),
-  BUDGET_EXCEEDED: fc.record({ taskId: text, limit: text, unit: text, max: count, spent: count }),
+  BUDGET_EXCEEDED: fc.record(
+    { taskId: text, limit: text, unit: text, max: count, spent: count, retryAfterMs: count },
+    { requiredKeys: ['limit', 'unit', 'max', 'spent'] },
+  ),
   LIMIT_EXCEEDED: fc.record({ limit: text, max: count, actual: count }),
   TASK_LIMIT_REACHED: fc.record({ maxTasks: count }),
   TASK_NOT_FOUND: fc.record({ taskId: text }),

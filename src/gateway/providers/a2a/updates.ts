@@ -6,6 +6,7 @@
 import type { RemoteEvent, RemoteTask } from '../../../wire/client/dialect.js'
 import { isInterrupted, type TaskState } from '../../../core/lifecycle.js'
 import type { ArtifactInput } from '../../../core/params.js'
+import { allSpent, spendingOf } from '../../../core/spending.js'
 import type { Message } from '../../../core/task.js'
 import { compact } from '../../../runtime/compact.js'
 import type { TaskUpdate } from '../../provider.js'
@@ -19,7 +20,13 @@ export function toTaskUpdate(task: RemoteTask): TaskUpdate {
     ref: compact({ taskId, contextId }),
     ...(artifacts.length > 0 && { artifacts }),
     ...toStateUpdate(state, task.message ?? last, artifacts.length > 0),
+    ...spentOf(task),
   }
+}
+
+function spentOf(task: { readonly metadata?: object | undefined }): Pick<TaskUpdate, 'spent'> {
+  const spending = spendingOf(task)
+  return spending === undefined ? {} : { spent: allSpent(spending) }
 }
 
 /** A reply without a task is a complete result. Its conversation can be continued. */
@@ -45,7 +52,8 @@ export function toUpdates(): (event: RemoteEvent) => TaskUpdate {
     }
     contextId = event.contextId ?? contextId
     const ref = compact({ taskId: event.taskId, contextId })
-    if (event.type === 'status') return { ref, ...toStateUpdate(event.state, event.message, hasArtifacts) }
+    if (event.type === 'status')
+      return { ref, ...toStateUpdate(event.state, event.message, hasArtifacts), ...spentOf(event) }
     const { artifact, append } = event
     hasArtifacts = true
     return append ? { ref, chunk: artifact } : { ref, artifacts: [artifact] }

@@ -37,6 +37,20 @@ async function own(
 }
 
 describe('an agent of A2A', () => {
+  it('tells what its task has spent', async () => {
+    const { url } = await own(async (run) => {
+      await run.step('think', () => run.spend({ cost: 0.25, model: 'small' }))
+      await run.step('write', () => run.spend({ cost: 0.25, tokens: 7 }))
+      return 'done'
+    })
+    const provider = a2a()
+    const updates = await collect(provider.streamTask(agentAt(url), asked('x'), calling()))
+    expect(updates.findLast(({ spent }) => spent !== undefined)?.spent).toEqual({ cost: 0.5, tokens: 7 })
+    const { ref = {} } = updates.at(-1) ?? {}
+    const polled = await provider.getTask(agentAt(url), ref, calling())
+    expect(polled.spent).toEqual({ cost: 0.5, tokens: 7 })
+  })
+
   it('accepts a task, and is asked for it', async () => {
     let finish = (): void => {}
     const { url } = await own(
