@@ -253,6 +253,21 @@ describe('a run that is repeated', () => {
   })
 })
 
+it('a run shows what is new since its answer, also of an artifact of the run before', async () => {
+  const { run } = sceneOf(async (run) => {
+    run.artifact({ artifactId: 'a', parts: [{ text: 'Half' }] })
+    await run.requireInput('Go on?')
+    run.artifact({ artifactId: 'a', parts: [{ text: 'Half, whole' }] }, { append: false })
+  })
+  const first = await run()
+  expect(textsOf(first)).toBe('HalfGo on?')
+  const { interrupts } = first.at(-1)?.['outcome'] as {
+    readonly interrupts: readonly { readonly id: string }[]
+  }
+  const resume = interrupts.map(({ id }) => ({ interruptId: id, status: 'resolved', payload: 'Yes' }))
+  expect(textsOf(await run({ runId: 'r2', resume }))).toBe(', whole')
+})
+
 describe('a front end that closes the stream', () => {
   it.each([
     ['continue', 'completed'],
