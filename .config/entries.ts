@@ -7,6 +7,7 @@ export const ENTRIES = [
   'durable/index',
   'ai/index',
   'chat/index',
+  'ag-ui/index',
   'stores/sqlite/index',
   'stores/postgres/index',
   'stores/redis/index',

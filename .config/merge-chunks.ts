@@ -21,7 +21,9 @@ interface Output {
 
 /** Folders of `src/` from the lowest layer up. A chunk belongs to the highest folder that it has a file of. */
 const LAYERS =
-  'runtime core http schemas wire agent-card durable remote client server compat stores gateway'.split(' ')
+  'runtime core http schemas wire agent-card durable remote client chat server compat stores gateway'.split(
+    ' ',
+  )
 
 /** Layers that share a file, as far as the client needs them. Bundlers leave out a file as a whole, so they are few. */
 const BASE = 'base'

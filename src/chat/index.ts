@@ -4,10 +4,10 @@
  * @module
  */
 export { a2aChatTransport } from './transport.js'
+export type { ChatClient } from './chat-client.js'
 export type {
   A2AChatTransport,
   ChatChunk,
-  ChatClient,
   ChatData,
   ChatMessage,
   ChatMetadata,

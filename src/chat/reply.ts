@@ -40,11 +40,13 @@ interface ReplyOptions {
   readonly id: () => string
   /** The message that the reply continues, with the approvals that it has answered. */
   readonly continued?: ChatMessage | undefined
+  /** Whether approvals have a form of their own. Otherwise they are questions as all others. Default is that they have. */
+  readonly hasApprovals?: boolean
 }
 
 const TOOL = { providerExecuted: true, dynamic: true } as const
 
-export function writeReply({ write, id, continued }: ReplyOptions): Reply {
+export function writeReply({ write, id, continued, hasApprovals = true }: ReplyOptions): Reply {
   const parts = partsWriter((chunk) => {
     begin()
     write(chunk)
@@ -71,6 +73,8 @@ export function writeReply({ write, id, continued }: ReplyOptions): Reply {
   let hasReports = false
   let told: ChatMetadata['a2a'] | undefined
   let lastReasoning: string | undefined
+
+  const hasOwnForm = (question: OpenQuestion): boolean => hasApprovals && isApproval(question)
 
   const begin = (): void => {
     if (hasBegun) return
@@ -182,7 +186,7 @@ export function writeReply({ write, id, continued }: ReplyOptions): Reply {
   }
 
   const answered: Reply['answered'] = (questions, answers) => {
-    for (const question of questions.filter(isApproval)) {
+    for (const question of questions.filter(hasOwnForm)) {
       const { id: approvalId } = question
       if (!answers.has(approvalId)) continue
       const approved = answers.get(approvalId) === 'approve'
@@ -211,7 +215,7 @@ export function writeReply({ write, id, continued }: ReplyOptions): Reply {
       case 'auth-required': {
         const questions = openQuestionsOf(result.task)
         for (const question of questions) {
-          if (isApproval(question)) ask(question)
+          if (hasOwnForm(question)) ask(question)
           else parts.put({ type: 'data-question', id: question.id, data: question })
         }
         if (questions.length === 0) parts.append('/question', [{ text: result.text }])
@@ -273,7 +277,7 @@ function isReport(message: Message): boolean {
   )
 }
 
-/** Whether AI SDK's form of an approval has all its answers. */
-function isApproval({ schema }: OpenQuestion): boolean {
+/** Whether its answers are yes and no, as those of an approval of AI SDK. */
+export function isApproval({ schema }: OpenQuestion): boolean {
   return JSON.stringify(schema['enum']) === '["approve","reject"]'
 }

@@ -4,21 +4,23 @@
  * @module
  */
 import { A2AError } from '../core/errors.js'
-import { isTerminal } from '../core/lifecycle.js'
-import { observed, onAbort } from '../runtime/abort.js'
+import type { Message } from '../core/task.js'
+import { observed } from '../runtime/abort.js'
 import { requireObject } from '../runtime/options.js'
 import { compact } from '../runtime/compact.js'
 import type { CallOptions } from '../client/message.js'
 import type { RunOptions, RunResult, RunUpdate } from '../client/run/run-types.js'
 import type { RunHandle } from '../remote/runner.js'
 import type { RemoteTask } from '../wire/client/dialect.js'
-import { answerPart, answersIn, QUESTIONS, questionsIn } from '../wire/question/questions.js'
+import { answerPart, QUESTIONS } from '../wire/question/questions.js'
+import type { ChatClient } from './chat-client.js'
 import { writeReply } from './reply.js'
+import { replyStream } from './reply-stream.js'
 import { approvalsIn, headersOf, isWaiting, lastTaskOf, metadataOf, partsOf, targetOf } from './request.js'
+import { replay, runInContext } from './turn.js'
 import type {
   A2AChatTransport,
   ChatChunk,
-  ChatClient,
   ChatMessage,
   ChatMetadata,
   RequestOptions,
@@ -59,10 +61,8 @@ export function a2aChatTransport(client: ChatClient | PromiseLike<ChatClient>): 
 
     sendMessages: async (request) => {
       const agent = await connecting
-      return replyStream(
-        request.abortSignal,
-        () => true,
-        (write, signal) => send(agent, request, write, signal),
+      return replyStream({ abortSignal: request.abortSignal, failure }, (write, signal) =>
+        send(agent, request, write, signal),
       )
     },
 
@@ -70,17 +70,21 @@ export function a2aChatTransport(client: ChatClient | PromiseLike<ChatClient>): 
       const { chatId, abortSignal } = request
       const token = {}
       resumed.set(chatId, token)
-      const agent = await connecting
-      const task = await lastTaskIn(agent, request)
-      if (task === undefined) return null
+      const isLast = (): boolean => resumed.get(chatId) === token
+      const forget = (): void => {
+        if (isLast()) resumed.delete(chatId)
+      }
+      let found: RemoteTask | undefined
+      try {
+        found = await lastTaskIn(await connecting, request)
+      } finally {
+        if (found === undefined) forget()
+      }
+      if (found === undefined) return null
+      const [agent, task] = [await connecting, found]
       // AI SDK also aborts a resumption because another one takes its place.
-      return replyStream(
-        abortSignal,
-        () => resumed.get(chatId) === token,
-        async (write, signal) => {
-          await replay(agent, request, task, write, signal)
-          if (resumed.get(chatId) === token) resumed.delete(chatId)
-        },
+      return replyStream({ abortSignal, isStopped: isLast, failure }, (write, signal) =>
+        showAgain(agent, request, task, write, signal).finally(forget),
       )
     },
   }
@@ -120,13 +124,8 @@ async function send(
     reply.end(await approve(agent, target, task, options))
     return
   }
-  const run = async (contextId: string | undefined): Promise<RunResult> => {
-    const about = compact({ messageId: id, taskId: task?.id, contextId })
-    return await agent.run({ parts: partsOf(target), ...about }, options)
-  }
-  const result = await run(last.contextId ?? request.chatId)
-  const choosesContext = last.contextId === undefined && isContextRefused(result)
-  reply.end(choosesContext ? await run(undefined) : result)
+  const message = compact({ parts: partsOf(target), messageId: id, taskId: task?.id })
+  reply.end(await runInContext(agent, message, last.contextId ?? { wished: request.chatId }, options))
 }
 
 /** The task that waits for the message. Approvals go to theirs in any case. */
@@ -139,12 +138,6 @@ async function taskToContinue(
   if (taskId === undefined || !(isAnswer || isWaiting(state))) return undefined
   const task = await agent.getTask(taskId, options)
   return isAnswer || isWaiting(task.state) ? task : undefined
-}
-
-/** Some agents choose the ids of contexts themselves. */
-function isContextRefused(result: RunResult): boolean {
-  if (result.type !== 'error' || result.task !== undefined) return false
-  return ['INVALID_PARAMS', 'TASK_NOT_FOUND'].includes(result.error.code)
 }
 
 /** Sends the approvals that a message of the assistant asks for. */
@@ -176,79 +169,26 @@ async function lastTaskIn(agent: ChatClient, request: RequestOptions): Promise<R
   }
 }
 
-/** Shows the last reply of a task again, by the log of its events if the agent has one, and goes on. */
-async function replay(
+/** Shows the reply to the last message of the user again, and goes on. */
+async function showAgain(
   agent: ChatClient,
   request: RequestOptions,
   task: RemoteTask,
   write: Write,
   signal: AbortSignal,
 ): Promise<void> {
-  const said = task.messages.filter(({ role }) => role === 'user')
-  const first = said.findLastIndex((each) => !each.messageId.startsWith(APPROVAL))
-  const messageId = said[first]?.messageId ?? task.id
-  const answers = new Map(said.flatMap((message) => [...(answersIn(message) ?? [])]))
+  const isMessage = ({ role, messageId }: Message): boolean =>
+    role === 'user' && !messageId.startsWith(APPROVAL)
+  const message = task.messages.findLast(isMessage)
+  const messageId = message?.messageId ?? task.id
   const reply = writeReply({ write, id: () => replyIdOf(messageId) })
-  const headers = headersOf(request)
-  try {
-    // Each message of the user but the first has answered the agent.
-    let waits = 0
-    for await (const event of agent.subscribe(task.id, { ...headers, signal, lastEventId: '0' })) {
-      if (event.type !== 'task' && waits < first) reply.skip(event)
-      else reply.event(event)
-      if (event.type !== 'status') continue
-      if (isWaiting(event.state) && (waits += 1) > first) reply.answered(questionsIn(event.message), answers)
-      if (isTerminal(event.state) || waits >= said.length) break
-    }
-  } catch {
-    // An agent without streams, or a stream that broke.
-  }
-  const onUpdate = ({ event }: RunUpdate): void => reply.event(event)
-  reply.end(await agent.resume({ messageId, taskId: task.id }, { ...headers, signal, onUpdate }))
+  reply.end(await replay(agent, task, message, reply, { ...headersOf(request), signal }))
 }
 
 function replyIdOf(messageId: string): string {
   return `${messageId}-reply`
 }
 
-/**
- * A stream of what `work` writes. Its signal aborts with that of the chat, so that the task is canceled, unless `isStopped` says
- * that another resumption goes on with it.
- */
-function replyStream(
-  abortSignal: AbortSignal | undefined,
-  isStopped: () => boolean,
-  work: (write: Write, signal: AbortSignal) => Promise<void>,
-): ReadableStream<ChatChunk> {
-  const scope = new AbortController()
-  const leave = (): void =>
-    scope.abort(new A2AError('LEASE_LOST', 'Nobody reads the reply any more', { taskId: '' }))
-  let isOpen = true
-  return new ReadableStream<ChatChunk>({
-    start(controller) {
-      const write: Write = (chunk) => {
-        if (isOpen) controller.enqueue(chunk)
-      }
-      // What takes its place begins in the same turn of the event loop.
-      const ignore = onAbort(abortSignal, () => {
-        void Promise.resolve()
-          .then(isStopped)
-          .then((isLast) => (isLast ? scope.abort() : leave()))
-      })
-      void work(write, scope.signal)
-        .catch((error: unknown) => write({ type: 'error', errorText: textOfError(error) }))
-        .finally(() => {
-          ignore()
-          if (isOpen) controller.close()
-        })
-    },
-    cancel() {
-      isOpen = false
-      if (abortSignal?.aborted !== true) leave()
-    },
-  })
-}
-
-function textOfError(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+function failure(error: unknown): ChatChunk {
+  return { type: 'error', errorText: error instanceof Error ? error.message : String(error) }
 }

@@ -5,11 +5,7 @@
  */
 import type { ReadonlyJson } from '../core/json-types.js'
 import type { TaskState } from '../core/lifecycle.js'
-import type { A2AClient } from '../client/a2a-client.js'
 import type { OpenQuestion } from '../wire/question/questions.js'
-
-/** What is used of a client. */
-export type ChatClient = Pick<A2AClient, 'run' | 'resume' | 'getTask' | 'listTasks' | 'subscribe'>
 
 /** The metadata of the assistant's messages: the task behind them. A later message goes on from here. */
 export interface ChatMetadata {

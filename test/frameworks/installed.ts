@@ -9,6 +9,11 @@ import { describe, test } from 'vitest'
 
 export const MODULES = fileURLToPath(new URL('node_modules/', import.meta.url))
 
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+
+/** Mastra needs Node 22.13 or later: `npm run test:mastra` takes it from npm. */
+export const runsMastra = major > 22 || (major === 22 && minor >= 13)
+
 /** Tests that need this package. Where `CI` is set, nothing is left out: there they fail without it. */
 export function describeWith(name: string, body: () => void): void {
   if (existsSync(`${MODULES}${name}/package.json`)) describe(name, body)

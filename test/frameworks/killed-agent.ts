@@ -12,6 +12,7 @@ import { createRequestHandler, type Execute } from 'a2a-tasks/server'
 import { openTasks } from 'a2a-tasks/stores/sqlite'
 import * as ai from './ai/kit.js'
 import * as langGraph from './langgraph/kit.js'
+import * as mastra from './mastra/kit.js'
 import * as openAi from './openai-agents/kit.js'
 
 const [framework = '', file = '', id] = process.argv.slice(2)
@@ -53,6 +54,7 @@ async function agentWith<M, A>(kit: Kit<M, A>): Promise<Execute> {
 
 function start(): Promise<Execute> {
   if (framework === 'langgraph') return agentWith(langGraph)
+  if (framework === 'mastra') return agentWith(mastra)
   if (framework === 'openai-agents') return agentWith(openAi)
   return agentWith({
     ...ai,

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, onTestFinished, test } from 'vitest'
 import { ROOT } from '../support/repository.js'
-import { describeWith } from './installed.js'
+import { describeWith, runsMastra } from './installed.js'
 
 /** Runs the agent until it has printed `last`, or ends. */
 async function runAgent(args: readonly string[], last?: string): Promise<string[]> {
@@ -31,6 +31,7 @@ for (const [name, framework] of [
   ['ai', 'ai'],
   ['@openai/agents', 'openai-agents'],
   ['@langchain/langgraph', 'langgraph'],
+  ...(runsMastra ? [['@mastra/core', 'mastra'] as const] : []),
 ] as const) {
   describeWith(name, () => {
     test(

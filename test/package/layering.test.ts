@@ -34,6 +34,7 @@ const ARROWS: Record<string, Arrows> = {
   testing: { values: ['runtime', 'public'] },
   ai: { values: ['runtime', 'public'] },
   chat: { values: ['runtime', 'public'] },
+  'ag-ui': { values: ['runtime', 'core', 'schemas', 'wire', 'chat', 'server'], types: ['client'] },
   inspector: { values: ['runtime', 'public'] },
   // It imports the entries by their names, as users do, and the checks, which import nothing.
   'command-line': { values: ['conformance'] },

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { verifyNotification } from '../../src/client/index.js'
 import { DurableTaskManager } from '../../src/durable/index.js'
 import { TaskManager } from '../../src/index.js'
+import { createAgUiHandler } from '../../src/ag-ui/index.js'
 import { createInspector } from '../../src/inspector/index.js'
 import { createRequestHandler } from '../../src/server/index.js'
 import { postgresStore } from '../../src/stores/postgres/index.js'
@@ -59,6 +60,11 @@ const TABLES: readonly OptionTable[] = [
     page: 'docs/guides/webhooks.md',
     heading: 'Receive notifications',
     takers: [(options) => call(verifyNotification, new Request('https://hook.example'), options)],
+  },
+  {
+    page: 'docs/guides/ag-ui.md',
+    heading: 'Options',
+    takers: [(options) => call(createAgUiHandler, () => new Response(), options)],
   },
   {
     page: 'docs/guides/inspector.md',

@@ -21,6 +21,12 @@ it.each([
   expect(await kBOf(`export { ${name} } from 'a2a-tasks/ai'`)).toBeLessThanOrEqual(kB)
 })
 
+it('an endpoint of AG-UI takes at most 7.5 kB beside the server and the client that it needs', async () => {
+  const others = `${SIZES.client.code}; ${SIZES.server.code};`
+  const all = await kBOf(`${others} export { createAgUiHandler } from 'a2a-tasks/ag-ui'`)
+  expect(all - (await kBOf(others))).toBeLessThanOrEqual(7.5)
+})
+
 it('docs/README.md names the size of the core', () => {
   expect(read('docs/README.md')).toContain(`${SIZES.core.kB} kB minified and gzipped`)
 })

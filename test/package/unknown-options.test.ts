@@ -24,6 +24,7 @@ import {
   urlGuard,
   verifyNotification,
 } from '../../src/client/index.js'
+import { createAgUiHandler } from '../../src/ag-ui/index.js'
 import {
   agentModel,
   agentTool,
@@ -126,6 +127,7 @@ const FUNCTIONS: Record<string, Call> = {
   'clientCredentialsAuth(0)': clientCredentialsAuth,
   'corvid(0)': corvid,
   'createInboundHandler(1)': (of) => createInboundHandler(any(inbound), of),
+  'createAgUiHandler(1)': (options) => createAgUiHandler(() => new Response(), options),
   'createInspector(0)': createInspector,
   'createRequestHandler(0)': (of: object) => createRequestHandler({ card, execute, ...of }),
   'createTaskManagerHandler(0)': (of: object) =>
