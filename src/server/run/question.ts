@@ -41,6 +41,8 @@ export class Question<P extends Principal> {
   /** Its name in the journal. */
   readonly name: string
   readonly check: CheckAnswer | undefined
+  /** Ends the time in which the code deals with the answer. */
+  done = (): void => {}
   /** Whether the task has shown it in this attempt. */
   isShown = false
   readonly #answer: Answer

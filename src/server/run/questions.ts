@@ -54,6 +54,8 @@ interface Posed {
   readonly answer: Promise<ReadonlyMessage>
   /** Whether the user had seen it when the answer came. */
   readonly isShown: () => boolean
+  /** The code has dealt with the answer. Until then, it does not only wait. */
+  readonly done: () => void
 }
 
 export class Questions<P extends Principal> {
@@ -123,7 +125,7 @@ export class Questions<P extends Principal> {
     else this.#askInTurn(question, state, prompt)
     const { name, answer } = question
     const isShown = (): boolean => question.isShown || this.#isInConversation(ids.ofQuestion(name))
-    return { name, answer, isShown }
+    return { name, answer, isShown, done: () => question.done() }
   }
 
   #isInConversation(id: string): boolean {
@@ -265,6 +267,9 @@ export class Questions<P extends Principal> {
 
   #answer(question: Question<P>, message: QueuedMessage<P>): void {
     this.answerIds.push(message.request.message.messageId)
+    question.done = this.#parts.journal.enter()
+    // Before the code that awaits the answer continues.
+    if (question.check === undefined) void Promise.resolve().then(question.done)
     this.#answers.add(question, message)
   }
 

@@ -65,6 +65,7 @@ interface Parts {
       readonly name: string
       readonly answer: Promise<ReadonlyMessage>
       readonly isShown: () => boolean
+      readonly done: () => void
     }
     withdraw(name: string, reason: Error, entries: () => readonly JournalEntry[]): boolean
     withdrawUnwanted(name: string, reason: Error): void
@@ -448,7 +449,7 @@ async function askOnce(
   const { journal, signal } = host
   const check: CheckAnswer = (message) => requireFitting(items, answersIn(message) ?? new Map())
   const [first] = items
-  const { name, answer, isShown } = host.questions.pose(state, promptOf(items, problem, timer?.dueAt), {
+  const { name, answer, isShown, done } = host.questions.pose(state, promptOf(items, problem, timer?.dueAt), {
     // Questions that are asked together have their answers together.
     name: first?.id ?? state,
     check,
@@ -457,17 +458,22 @@ async function askOnce(
   posed.name = name
   giveUp?.()
   const message = await answer.finally(() => delete posed.name)
-  const known = journal.pass('value', name)
-  // An earlier attempt has recorded it.
-  if (known !== undefined) return known.value as Found
-  const isEarly = items.some(({ form }) => hasChoice(form)) && !isShown()
-  const read = isEarly
-    ? { values: {}, problem: 'Your last message came before this question', isEarly }
-    : await readAnswer(host, items, message)
-  const found: Found = timer?.isDue === true ? { ...read, isLate: true } : read
-  signal().throwIfAborted()
-  journal.record({ kind: 'value', name, value: found })
-  return found
+  try {
+    const known = journal.pass('value', name)
+    // An earlier attempt has recorded it.
+    if (known !== undefined) return known.value as Found
+    const isEarly = items.some(({ form }) => hasChoice(form)) && !isShown()
+    const read = isEarly
+      ? { values: {}, problem: 'Your last message came before this question', isEarly }
+      : await readAnswer(host, items, message)
+    const found: Found = timer?.isDue === true ? { ...read, isLate: true } : read
+    signal().throwIfAborted()
+    // Beside others than the question itself.
+    journal.record({ kind: 'value', name, value: found }, journal.inFlight - 1)
+    return found
+  } finally {
+    done()
+  }
 }
 
 /** The message that asks all questions: sentences for people, and a part for clients that know the extension. */
