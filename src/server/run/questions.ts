@@ -133,6 +133,13 @@ export class Questions<P extends Principal> {
     return messages.some(({ messageId }) => messageId === id)
   }
 
+  /** Whether the user has said something since the message that asked. */
+  #isAnswered(id: string): boolean {
+    const { messages = [] } = this.#run.task().peek() ?? {}
+    const at = messages.findLastIndex(({ messageId }) => messageId === id)
+    return at !== -1 && messages.slice(at + 1).some(({ role }) => role === 'user')
+  }
+
   /** @throws What the open question throws of the message, which is not in the conversation yet. */
   check(message: DeepReadonly<Message>): void {
     this.#open?.check?.(message)
@@ -372,7 +379,9 @@ export class Questions<P extends Principal> {
       this.withdrawUnwanted(name, unwanted)
       return
     }
-    this.#run.showAgain(state, { say: prompt, messageId: this.#parts.ids.ofQuestion(name) })
+    const messageId = this.#parts.ids.ofQuestion(name)
+    // A message that another request has added comes when it is stored.
+    if (!this.#isAnswered(messageId)) this.#run.showAgain(state, { say: prompt, messageId })
     this.#onWaiting()
   }
 
