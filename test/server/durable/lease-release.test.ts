@@ -1,4 +1,5 @@
 /** Release of leases after every kind of end of a run. */
+import { A2AError } from 'a2a-tasks'
 import type { Execute, Run } from 'a2a-tasks/server'
 import { describe, expect, test } from 'vitest'
 import type { ManualClock } from 'a2a-tasks/testing'
@@ -356,4 +357,25 @@ test('a signal that is stored while its task is released and its manager closes 
   await closed
   await pass(clock, async () => (await state(b, id)) === 'completed')
   expect(await resultOf(b, id)).toEqual(['went'])
+})
+
+test('an attempt waits for a store that is unavailable, and does not fail the task', async () => {
+  let attempts = 0
+  const execute: Execute = async (run) => {
+    attempts += 1
+    await run.step('work', () => 'done')
+    if (attempts === 1) throw new Error('Try again')
+    return 'done'
+  }
+  const { a, clock } = replicas(execute, {
+    retry: { attempts: 2, backoff: { initialMs: 1_000 } },
+    manager: { recover: 'resume' },
+  })
+  const { id } = await begin(a, 'go')
+  await settle()
+  a.store.fail('events')
+  await pass(clock, () => a.errors.some(({ error }) => A2AError.is(error, 'STORE_FAILED')))
+  a.store.mend()
+  await pass(clock, async () => (await state(a, id)) === 'completed')
+  expect(attempts).toBe(2)
 })
