@@ -373,7 +373,7 @@ test('an attempt waits for a store that is unavailable, and does not fail the ta
   })
   const { id } = await begin(a, 'go')
   await settle()
-  a.store.fail('events')
+  a.store.fail('events', 'heads')
   await pass(clock, () => a.errors.some(({ error }) => A2AError.is(error, 'STORE_FAILED')))
   a.store.mend()
   await pass(clock, async () => (await state(a, id)) === 'completed')
