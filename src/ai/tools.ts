@@ -87,6 +87,7 @@ export async function callTool(
             signal.throwIfAborted()
             showCall(turn, { ...call, state: 'progress', ...outputField(preliminary) })
           })
+          requireKeys(output)
           showCall(turn, { ...call, state: 'done', ...outputField(output) })
           return { output }
         } catch (error) {
@@ -136,6 +137,19 @@ async function lastOf(returned: unknown, onPreliminary: (value: unknown) => void
 
 function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
+}
+
+/** Names that no value of a task can have. Their data is that of services, and the call has been made: the model decides. */
+function requireKeys(output: unknown): void {
+  const values = new Set([output])
+  for (const value of values) {
+    if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) continue
+    for (const [key, member] of Object.entries(value)) {
+      if (key === '__proto__' || key === 'constructor')
+        throw new Error(`The tool was called, and its output is lost: it has a field "${key}"`)
+      if (typeof member === 'object') values.add(member)
+    }
+  }
 }
 
 /** What the model sees of an error. It is no failure of the step: the model decides what to do about it. */
