@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { firstChars } from '../runtime/cut.js'
 import { isRecord, type Unread } from '../runtime/unread.js'
 import type { ToolCall } from '../wire/tool-calls.js'
 import { requireAsked } from './approval.js'
@@ -79,7 +80,7 @@ export async function callTool(
   try {
     // What the work of the step has returned, or a copy of it.
     outcome = (await turn.run.step(
-      `${name} ${call.id}`.slice(0, MAX_NAME),
+      firstChars(`${name} ${call.id}`, MAX_NAME),
       async ({ signal }): Promise<unknown> => {
         const abortSignal = options.abortSignal ? AbortSignal.any([options.abortSignal, signal]) : signal
         try {
@@ -157,7 +158,7 @@ function toError(error: unknown): { readonly name: string; readonly message: str
   const { name, message } = isRecord(error) || error instanceof Error ? (error as Unread) : {}
   return {
     name: typeof name === 'string' ? name.slice(0, 100) : 'Error',
-    message: (typeof message === 'string' ? message : textOfAny(error)).slice(0, MAX_ERROR),
+    message: firstChars(typeof message === 'string' ? message : textOfAny(error), MAX_ERROR),
   }
 }
 
@@ -192,5 +193,5 @@ function endedWith(call: ToolCall, { type, value }: Unread): ToolCall {
   const isFailed = type === 'error-text' || type === 'error-json'
   if (!isFailed) return { ...call, state: 'done', ...outputField(value) }
   const error = typeof value === 'string' ? value : (jsonOf(value) ?? '')
-  return { ...call, state: 'failed', error: error.slice(0, MAX_ERROR) }
+  return { ...call, state: 'failed', error: firstChars(error, MAX_ERROR) }
 }
