@@ -51,7 +51,8 @@ export interface LangChain {
   /**
    * Tools each of whose calls is a step with the name of the tool and the id of the call. A call that has ended is never made
    * again; `config.toolCall.id` is the same in each attempt: with the id of the task before it, it is an idempotency key for
-   * services. A tool may call `interrupt()`: it begins again with the answer, as in LangGraph.
+   * services. A tool may call `interrupt()`: it begins again with the answer, as in LangGraph. Other calls of its node keep their
+   * results. A node that its `retryPolicy` executes again makes its calls again.
    *
    * The code of a tool must return data, and not call methods of the run that record something, such as `requireInput`: leave
    * others out. Tools that the provider executes stay as they are.
@@ -181,8 +182,45 @@ function nameOf({ response_metadata: response }: Unread, model: object): unknown
 type Call = (
   input: unknown,
   manager: unknown,
-  config: CallOptions & { readonly toolCall?: { readonly id?: string } },
+  config: CallOptions & { readonly toolCall?: { readonly id?: string }; readonly configurable?: Unread },
 ) => unknown
+
+/** The key of the results in the configuration of a graph, which its nodes and their tools get. */
+const RESULTS = 'a2a-tasks/results'
+
+/**
+ * The results of tools while a graph runs. After an interrupt, a node is executed again and makes its calls again: it gets the
+ * results that it had, one for each call, so that calls that are alike stay as many as they are.
+ */
+class Results {
+  /** Of the execution before the interrupt. */
+  #before = new Map<string, Promise<unknown>[]>()
+  #now = new Map<string, Promise<unknown>[]>()
+
+  /** The graph continues after an interrupt. Nodes that are not executed again then lose their results. */
+  resume(): void {
+    this.#before = this.#now
+    this.#now = new Map()
+  }
+
+  /** @param key - The execution of a node, which is the same after an interrupt, and the call. */
+  async of(key: string, call: () => Promise<unknown>): Promise<unknown> {
+    const made = this.#before.get(key)?.shift() ?? call()
+    const all = this.#now.get(key) ?? []
+    this.#now.set(key, [...all, made])
+    try {
+      return await made
+    } catch (error) {
+      // It is made again, with the answer.
+      if (isInterrupt(error))
+        this.#now.set(
+          key,
+          (this.#now.get(key) ?? []).filter((each) => each !== made),
+        )
+      throw error
+    }
+  }
+}
 
 function durableTool<T extends object>(turn: Turn, tool: T): T {
   const { name, _call } = tool as Unread
@@ -202,16 +240,12 @@ function durableTool<T extends object>(turn: Turn, tool: T): T {
       },
       { toolCallId: config.toolCall?.id ?? '', abortSignal: config.signal },
     )
-  /** Calls by their ids: after an interrupt, a node makes all of its calls again. */
-  const made = new Map<string, Promise<unknown>>()
   const callOnce: Call = async (input, manager, config) => {
-    const id = config.toolCall?.id ?? ''
-    const before = made.get(id)
-    if (before !== undefined) return await before
-    const result = call(input, manager, config)
-    if (id !== '') made.set(id, result)
-    result.catch((error: unknown) => isInterrupt(error) && made.delete(id))
-    return await result
+    const { checkpoint_ns: node, [RESULTS]: results } = config.configurable ?? {}
+    // Only a graph executes a node again.
+    if (!(results instanceof Results) || node === undefined) return await call(input, manager, config)
+    const key = jsonOf([node, name, config.toolCall?.id, input]) ?? ''
+    return await results.of(key, () => call(input, manager, config))
   }
   return Object.create(tool, { _call: { value: callOnce } }) as T
 }
@@ -242,11 +276,12 @@ async function finish<S>(turn: Turn, graph: GraphLike<S>, input: object, options
   )
   // A replay begins the graph again: another thread than that of an attempt before, in the memory of this process.
   const thread = randomId()
+  const results = new Results()
   const { configurable }: Unread = { ...config }
   const settings = {
     ...config,
     signal: run.signal,
-    configurable: { ...(isRecord(configurable) && configurable), thread_id: thread },
+    configurable: { ...(isRecord(configurable) && configurable), thread_id: thread, [RESULTS]: results },
   }
   // The graph respects its types.
   const invoke = async (given: object): Promise<S> => await graph.invoke(given as never, settings as never)
@@ -259,6 +294,7 @@ async function finish<S>(turn: Turn, graph: GraphLike<S>, input: object, options
         if (interrupts.length === 0) return
         const answers: Record<string, unknown> = {}
         for (const { id, value } of interrupts) answers[String(id)] = await ask(value)
+        results.resume()
         state = await invoke(new Resume(answers))
       }
     })

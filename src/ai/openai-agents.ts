@@ -63,7 +63,8 @@ export interface OpenAiAgents {
    * Waits for the result of `run()` to end.
    *
    * @throws As a rejection, why the model, a tool's step or an approval has failed, what the framework has thrown, or the reason of
-   *   the signal that aborted it. A `TypeError` when a tool waits for an approval that nobody asks for.
+   *   the signal that aborted it. A `TypeError` when a tool waits for an approval that nobody asks for. An error when the framework wants
+   *   an approval for arguments that are no JSON object, as it does where a function decides about approvals.
    */
   readonly finish: (result: OpenAiResultLike | PromiseLike<OpenAiResultLike>) => Promise<void>
 }
@@ -84,6 +85,7 @@ export interface OpenAiAgents {
  */
 export function openAiAgents(run: AgentRun, options: TurnOptions = {}): OpenAiAgents {
   const turn = newTurn(run, options, 'openAiAgents()')
+  const unreadable = new Set<unknown>()
   return {
     model: (model, options = {}) => {
       if (!isRecord(model)) {
@@ -91,16 +93,16 @@ export function openAiAgents(run: AgentRun, options: TurnOptions = {}): OpenAiAg
           'The model must be one of a provider, such as await new OpenAIProvider().getModel("gpt-5")',
         )
       }
-      return durableModel(turn, model, readOptions(options, ['show', 'retry'], 'model()'))
+      return durableModel(turn, model, readOptions(options, ['show', 'retry'], 'model()'), unreadable)
     },
     tools: (tools, options = {}) => {
       const approval = readOptions(options, ['message', 'expiresInMs'], 'tools()')
-      return tools.map((tool) => durableTool(turn, tool, approval))
+      return tools.map((tool) => durableTool(turn, tool, approval, unreadable))
     },
     messages: async (options = {}) =>
       toOpenAiItems(await readMessages(run, readOptions(options, ['earlier'], 'messages()'))),
     // Code may return without awaiting it.
-    finish: (result) => observed(endTurn(turn, () => read(result))),
+    finish: (result) => observed(endTurn(turn, () => read(result, unreadable))),
   }
 }
 
@@ -116,11 +118,17 @@ interface Response {
   readonly responseId?: unknown
 }
 
-function durableModel<M extends OpenAiModelLike>(turn: Turn, model: M, options: ModelOptions): M {
+/** @param unreadable - Gets the names of the tools that an answer calls with what is no JSON object. */
+function durableModel<M extends OpenAiModelLike>(
+  turn: Turn,
+  model: M,
+  options: ModelOptions,
+  unreadable: Set<unknown>,
+): M {
   const { make, complete } = modelCalls(turn, options)
 
-  const call = async (request: Request, isStreamed: boolean): Promise<Response> =>
-    await make<Response>(
+  const call = async (request: Request, isStreamed: boolean): Promise<Response> => {
+    const response = await make<Response>(
       { signal: request.signal, prompt: toolResultsIn(request.input) },
       async (signal, writer) => {
         // The framework passes the options of its own type.
@@ -150,6 +158,12 @@ function durableModel<M extends OpenAiModelLike>(turn: Turn, model: M, options: 
       },
       ({ output }) => fromOpenAi(output),
     )
+    unreadable.clear()
+    for (const { name, arguments: input } of callsIn(response)) {
+      if (typeof input === 'string' && !isRecord(jsonIn(input))) unreadable.add(name)
+    }
+    return response
+  }
 
   const wrapper = {
     getResponse: async (request: Request): Promise<Response> => await call(request, false),
@@ -172,6 +186,10 @@ function dataOf(response: Response): Response {
   return JSON.parse(JSON.stringify(response)) as Response
 }
 
+function callsIn({ output }: Response): Unread[] {
+  return (Array.isArray(output) ? output.filter(isRecord) : []).filter(({ type }) => type === 'function_call')
+}
+
 interface Details {
   readonly toolCall?: { readonly callId: string } | undefined
   readonly signal?: AbortSignal | undefined
@@ -180,7 +198,12 @@ interface Details {
 type Invoke = (context: unknown, input: string, details: object) => Promise<unknown>
 type NeedsApproval = (context: unknown, input: unknown, id: string) => Promise<boolean>
 
-function durableTool<T extends object>(turn: Turn, tool: T, approval: ApprovalOptions): T {
+function durableTool<T extends object>(
+  turn: Turn,
+  tool: T,
+  approval: ApprovalOptions,
+  unreadable: ReadonlySet<unknown>,
+): T {
   const { type, name, invoke, needsApproval } = tool as Unread
   if (type === 'hosted_tool') return tool
   if (type !== 'function' || typeof name !== 'string' || typeof invoke !== 'function') {
@@ -193,19 +216,24 @@ function durableTool<T extends object>(turn: Turn, tool: T, approval: ApprovalOp
   const work = invoke.bind(tool) as Invoke
   /** Why calls were not approved, by their ids. */
   const rejected = new Map<string, string>()
+  const ask: NeedsApproval = async (context, input, id) => {
+    if (!(await needs(context, input, id))) return false
+    const reason = await askForApproval(turn, { toolCallId: id, toolName: name, input }, approval)
+    if (reason !== undefined) {
+      rejectCall(turn, { id, name, input })
+      rejected.set(id, reason)
+    }
+    // The framework would end its loop.
+    return false
+  }
   return {
     ...tool,
     // The tool measures its time itself, within the step: a replay has the same outcome.
     timeoutMs: undefined,
-    async needsApproval(context: unknown, input: unknown, id: string): Promise<boolean> {
-      if (!(await needs(context, input, id))) return false
-      const reason = await askForApproval(turn, { toolCallId: id, toolName: name, input }, approval)
-      if (reason !== undefined) {
-        rejectCall(turn, { id, name, input })
-        rejected.set(id, reason)
-      }
-      // The framework would end its loop.
-      return false
+    // The framework knows its functions for tools with a fixed policy. With any other one, it ends its loop to have arguments
+    // approved that are no JSON object. With its own, the model learns what is wrong with them.
+    get needsApproval(): NeedsApproval {
+      return unreadable.has(name) ? needs : ask
     },
     async invoke(context: unknown, input: string, details: Details = {}): Promise<unknown> {
       const id = details.toolCall?.callId ?? ''
@@ -234,7 +262,10 @@ function jsonIn(text: string): unknown {
   }
 }
 
-async function read(result: OpenAiResultLike | PromiseLike<OpenAiResultLike>): Promise<void> {
+async function read(
+  result: OpenAiResultLike | PromiseLike<OpenAiResultLike>,
+  unreadable: ReadonlySet<unknown>,
+): Promise<void> {
   const ended = await result
   const iterate = ended[Symbol.asyncIterator]
   if (iterate !== undefined) {
@@ -243,6 +274,10 @@ async function read(result: OpenAiResultLike | PromiseLike<OpenAiResultLike>): P
     await ended.completed
   }
   for (const { name = 'a tool' } of ended.interruptions) {
-    throw new TypeError(`"${name}" waits for an approval: pass its tool through ai.tools()`)
+    throw unreadable.has(name)
+      ? new Error(
+          `The model has called "${name}" with arguments that are no JSON object, which need an approval`,
+        )
+      : new TypeError(`"${name}" waits for an approval: pass its tool through ai.tools()`)
   }
 }

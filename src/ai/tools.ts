@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { firstChars } from '../runtime/cut.js'
 import { isRecord, type Unread } from '../runtime/unread.js'
 import type { ToolCall } from '../wire/tool-calls.js'
 import { requireAsked } from './approval.js'
@@ -79,7 +80,7 @@ export async function callTool(
   try {
     // What the work of the step has returned, or a copy of it.
     outcome = (await turn.run.step(
-      `${name} ${call.id}`.slice(0, MAX_NAME),
+      firstChars(`${name} ${call.id}`, MAX_NAME),
       async ({ signal }): Promise<unknown> => {
         const abortSignal = options.abortSignal ? AbortSignal.any([options.abortSignal, signal]) : signal
         try {
@@ -87,6 +88,7 @@ export async function callTool(
             signal.throwIfAborted()
             showCall(turn, { ...call, state: 'progress', ...outputField(preliminary) })
           })
+          requireKeys(output)
           showCall(turn, { ...call, state: 'done', ...outputField(output) })
           return { output }
         } catch (error) {
@@ -138,12 +140,25 @@ function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 }
 
+/** Names that no value of a task can have. Their data is that of services, and the call has been made: the model decides. */
+function requireKeys(output: unknown): void {
+  const values = new Set([output])
+  for (const value of values) {
+    if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) continue
+    for (const [key, member] of Object.entries(value)) {
+      if (key === '__proto__' || key === 'constructor')
+        throw new Error(`The tool was called, and its output is lost: it has a field "${key}"`)
+      if (typeof member === 'object') values.add(member)
+    }
+  }
+}
+
 /** What the model sees of an error. It is no failure of the step: the model decides what to do about it. */
 function toError(error: unknown): { readonly name: string; readonly message: string } {
   const { name, message } = isRecord(error) || error instanceof Error ? (error as Unread) : {}
   return {
     name: typeof name === 'string' ? name.slice(0, 100) : 'Error',
-    message: (typeof message === 'string' ? message : textOfAny(error)).slice(0, MAX_ERROR),
+    message: firstChars(typeof message === 'string' ? message : textOfAny(error), MAX_ERROR),
   }
 }
 
@@ -178,5 +193,5 @@ function endedWith(call: ToolCall, { type, value }: Unread): ToolCall {
   const isFailed = type === 'error-text' || type === 'error-json'
   if (!isFailed) return { ...call, state: 'done', ...outputField(value) }
   const error = typeof value === 'string' ? value : (jsonOf(value) ?? '')
-  return { ...call, state: 'failed', error: error.slice(0, MAX_ERROR) }
+  return { ...call, state: 'failed', error: firstChars(error, MAX_ERROR) }
 }

@@ -37,6 +37,8 @@ export interface Turn {
    * the order in which the models have asked for them: calls at a time may end in any order.
    */
   readonly calls: ToolCall[]
+  /** The characters of JSON of those that are over. */
+  keptSize: number
   /** The sources that the models have named, oldest first. */
   readonly sources: object[]
   /** Whether there are calls that the metadata of the artifact lacks. */
@@ -80,7 +82,7 @@ export function newTurn(run: AgentRun, options: TurnOptions, of: string): Turn {
     run,
     artifactId: answerIdOf(run.message.messageId),
     written: new Set(),
-    calls: [],
+    ...{ calls: [], keptSize: 0 },
     sources: [],
     rules: [],
     ...{ toolNames: new Set<string>(), allowed: new Set<string>(), broken: new Map<unknown, unknown>() },
@@ -144,15 +146,21 @@ export function showCall({ run, shows }: Turn, call: ToolCall): void {
 export function keepCall(turn: Turn, call: ToolCall): void {
   const { calls } = turn
   const at = calls.findLastIndex(({ id, state }) => id === call.id && state === 'called')
-  if (at === -1) calls.push(call)
-  else calls[at] = { ...calls[at], ...call }
+  const kept = { ...calls[at], ...call }
+  if (at === -1) calls.push(kept)
+  else calls[at] = kept
   turn.isBehind = true
-  while (JSON.stringify(endedCalls(turn)).length > MAX_KEPT) {
-    calls.splice(
-      calls.findIndex(({ state }) => state !== 'called'),
-      1,
-    )
+  // Not the JSON of all calls, each time: its size is up to the limit for each of a thousand calls.
+  turn.keptSize += sizeOf(kept)
+  while (turn.keptSize > MAX_KEPT) {
+    const oldest = calls.findIndex(({ state }) => state !== 'called')
+    for (const dropped of calls.splice(oldest, 1)) turn.keptSize -= sizeOf(dropped)
   }
+}
+
+/** With the comma after it. */
+function sizeOf(call: ToolCall): number {
+  return JSON.stringify(call).length + 1
 }
 
 export function endedCalls({ calls }: Turn): readonly ToolCall[] {

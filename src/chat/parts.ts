@@ -7,6 +7,7 @@
  * @module
  */
 import type { DeepReadonly, Part } from '../core/task.js'
+import { isLink } from '../runtime/link.js'
 import { questionsIn } from '../wire/question/questions.js'
 import { toolCallsIn } from '../wire/tool-calls.js'
 import type { ChatChunk } from './types.js'
@@ -117,11 +118,6 @@ export function partsWriter(write: (chunk: ChatChunk) => void): Parts {
     hasText: (isAny) => pieces.some(({ text, isEarlier }) => text !== undefined && (isAny || !isEarlier)),
   }
   return parts
-}
-
-/** Whether a page may show it as a link or an image: an agent could name code that runs in the page. */
-export function isLink(url: unknown): url is string {
-  return typeof url === 'string' && /^https?:\/\//i.test(url)
 }
 
 /** With neighbouring texts as one: agents differ in how they cut them. */

@@ -6,12 +6,13 @@
 import type { Message } from '../core/task.js'
 import type { TaskState } from '../core/lifecycle.js'
 import type { RunResult } from '../client/run/run-types.js'
+import { isLink } from '../runtime/link.js'
 import { isRecord, type Unread } from '../runtime/unread.js'
 import type { RemoteEvent, RemoteTask } from '../wire/client/dialect.js'
 import { openQuestionsOf, questionsIn, type OpenQuestion } from '../wire/question/questions.js'
 import { textOf } from '../wire/text.js'
 import { toolCallsIn, type ToolCall } from '../wire/tool-calls.js'
-import { isLink, partsWriter } from './parts.js'
+import { partsWriter } from './parts.js'
 import type { ChatChunk, ChatMessage, ChatMetadata } from './types.js'
 
 type Artifact = RemoteTask['artifacts'][number]

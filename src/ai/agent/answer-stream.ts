@@ -6,6 +6,7 @@
 import type { RunResult, RunUpdate } from '../../client/run/run-types.js'
 import type { Message } from '../../core/task.js'
 import { spendingOf } from '../../core/spending.js'
+import { isLink } from '../../runtime/link.js'
 import { isRecord, type Unread } from '../../runtime/unread.js'
 import { textOf } from '../../wire/text.js'
 import { toolCallsIn, type ToolCall } from '../../wire/tool-calls.js'
@@ -37,6 +38,8 @@ export class AnswerStream {
   #open: string | undefined
   #blocks = 0
   #hasText = false
+  /** The files that are given by their URLs. */
+  readonly #links: string[] = []
 
   /** @param spent - What the task had spent before. */
   constructor(spent: Unread, write: (part: AgentModelStreamPart) => void) {
@@ -64,7 +67,7 @@ export class AnswerStream {
     const spent = spendingOf(task)?.total ?? {}
     const waitsFor = result.ok ? undefined : result.type
     if (task !== undefined && waitsFor !== undefined) this.#ask(task, spent)
-    else if (!this.#hasText && result.text !== '') this.#say('', result.text)
+    else if (!this.#hasText) this.#sayInstead(result.text)
     this.#close()
     for (const source of artifacts.flatMap(sourcesOf)) this.#write(source)
     this.#write({ type: 'finish', ...this.#endOf(artifacts, spent, waitsFor) })
@@ -75,6 +78,12 @@ export class AnswerStream {
     // Amounts are numbers.
     this.#place = { ...this.#place, taskId: this.#taskId, spent: { ...spent } as Record<string, number> }
     this.#say('', message === undefined ? '' : textOf(message))
+  }
+
+  /** An answer without a text: AI SDK leaves sources out of the next prompt, and a text has the place of the conversation. */
+  #sayInstead(status: string): void {
+    const text = status || this.#links.join('\n')
+    if (text !== '') this.#say('', text)
   }
 
   /** An agent that replies without a task. */
@@ -130,14 +139,26 @@ export class AnswerStream {
     }
     written.others += 1
     this.#close()
-    const about = { type: 'file' as const, mediaType, providerMetadata: this.#metadata }
-    if (raw !== undefined) this.#write({ ...about, data: { type: 'data', data: raw } })
-    else if (url !== undefined && URL.canParse(url))
-      this.#write({ ...about, data: { type: 'url', url: new URL(url) } })
-    else if (data !== undefined) {
+    if (raw !== undefined) {
+      const bytes = { type: 'data' as const, data: raw }
+      this.#write({ type: 'file', mediaType, data: bytes, providerMetadata: this.#metadata })
+    } else if (url !== undefined) this.#link(`${artifactId}/${written.others}`, part, url)
+    else {
       this.#say(artifactId, JSON.stringify(data))
       this.#close()
     }
+  }
+
+  /** AI SDK would download a file, and fail where it cannot. */
+  #link(id: string, { filename }: AnyPart, url: string): void {
+    if (isLink(url)) {
+      this.#links.push(url)
+      const title = filename !== undefined && { title: filename }
+      this.#write({ type: 'source', sourceType: 'url', id, url, ...title })
+      return
+    }
+    this.#say(id, url)
+    this.#close()
   }
 
   /** Each artifact has blocks of its own, which its files interrupt. */
@@ -220,7 +241,7 @@ export class AnswerStream {
 function sourcesOf({ metadata }: Artifact): Extract<AgentModelStreamPart, { type: 'source' }>[] {
   const sources: unknown = metadata?.['sources']
   return (Array.isArray(sources) ? sources.filter(isRecord) : []).flatMap(({ id, url, title }) =>
-    typeof id === 'string' && typeof url === 'string'
+    typeof id === 'string' && isLink(url)
       ? [{ type: 'source', sourceType: 'url', id, url, ...(typeof title === 'string' && { title }) }]
       : [],
   )

@@ -7,6 +7,8 @@ import type { MessageContent } from '../../client/message.js'
 import type { RunOptions, RunResult, RunUpdate } from '../../client/run/run-types.js'
 import type { JsonObject } from '../../core/json-types.js'
 import type { Part } from '../../core/task.js'
+import { onAbort } from '../../runtime/abort.js'
+import { firstChars, lastChars } from '../../runtime/cut.js'
 import {
   readOptions,
   requireFunctions,
@@ -37,7 +39,10 @@ export interface AgentToolOptions {
    * Default is none: the tool stands for the agent, and its description names all skills.
    */
   readonly skill?: string | undefined
-  /** The name of the tool. Default is the id of `skill`, or the name of the agent, with `_` for what names cannot have. */
+  /**
+   * The name of the tool. Default is the id of `skill`, or the name of the agent, with `_` for what names cannot have: the agent
+   * chooses it, so give one where it could be that of another tool. Needed where the default has no ASCII letter or digit.
+   */
   readonly name?: string | undefined
   /**
    * A JSON Schema of an object, for agents that take data: the input is sent as a data part. Skills of A2A have no schema.
@@ -47,12 +52,14 @@ export interface AgentToolOptions {
   /**
    * The run of a request handler, if the tool is used within one: the call goes by `run.delegate`, so it survives the death of
    * the process, and has budget, lineage and cancellation. Leave the tool out of `ai.tools`. Values of `toolCallId` must be the
-   * same when the turn continues, as those of `ai.model` are.
+   * same when the turn continues, as those of `ai.model` are. An abort by the framework cancels the agent's task, as without
+   * `run`; while the user is asked, it takes effect with the answer.
    */
-  readonly run?: Pick<Run, 'delegate' | 'requireInput'> | undefined
+  readonly run?: Pick<Run, 'delegate' | 'requireInput' | 'signal'> | undefined
   /**
    * Answers a question of the agent. If it returns `undefined`, or without it, the question goes to the user of `run`; without
-   * `run` it is the result of the tool, and the model answers by a second call with the `taskId`.
+   * `run` it is the result of the tool, and the model answers by a second call with the `taskId`. A tool takes the ids of the last
+   * 1,000 questions that it has returned, so keep it as long as the conversation.
    */
   readonly onQuestion?:
     | ((question: AgentOutput) => DelegatedMessage | undefined | Promise<DelegatedMessage | undefined>)
@@ -97,6 +104,8 @@ const MAX_BYTES = 262_144
 const MAX_DESCRIPTION = 1_024
 const MAX_TOOL_NAME = 64
 const MAX_ENTRY_NAME = 200
+/** The most questions that a tool knows. */
+const MAX_ASKED = 1_000
 /** The most characters of what an agent has said last. */
 const MAX_PROGRESS = 2_000
 
@@ -113,6 +122,7 @@ export function toAgentCall(agent: RemoteAgentLike, given: AgentToolOptions, whe
   const name = options.name ?? toolNameOf(skill?.id ?? card.name)
   requireText('name', name)
   const parameters = parametersOf(options)
+  const asked = new Asked()
   const problemOf = (input: unknown): string | undefined => {
     if (!isRecord(input)) return 'The input must be an object'
     const isText = options.inputSchema === undefined || isAnswer(input)
@@ -120,22 +130,51 @@ export function toAgentCall(agent: RemoteAgentLike, given: AgentToolOptions, whe
   }
   return {
     name,
-    description: (skill?.description || describe(card)).slice(0, MAX_DESCRIPTION),
+    description: firstChars(skill?.description || describe(card), MAX_DESCRIPTION),
     parameters,
     problemOf,
     async *call(input, context) {
       const problem = problemOf(input)
       if (problem !== undefined || !isRecord(input)) throw new AgentFailure(problem)
+      const isReply = run === undefined && isAnswer(input)
+      if (isReply && !asked.has(input.taskId))
+        throw new AgentFailure('"taskId" must be the one of a question that this tool has returned')
       context.signal?.throwIfAborted()
       const message = {
-        ...(run === undefined && isAnswer(input) ? toAnswer(input) : toRequest(input, options)),
+        ...(isReply ? toAnswer(input) : toRequest(input, options)),
         ...(skill !== undefined && { metadata: { skill: skill.id } }),
       }
-      const label = `${name} ${context.toolCallId ?? ''}`.trim().slice(0, MAX_ENTRY_NAME)
-      if (run === undefined) yield* follow(agent, message, { ...options, maxBytes }, context)
-      else yield await delegate(agent, message, { ...options, run, maxBytes }, label)
+      const label = firstChars(`${name} ${context.toolCallId ?? ''}`.trim(), MAX_ENTRY_NAME)
+      if (run !== undefined) {
+        yield await delegate(agent, message, { ...options, run, maxBytes }, label, context)
+        return undefined
+      }
+      for await (const output of follow(agent, message, { ...options, maxBytes }, context)) {
+        asked.add(output.taskId)
+        yield output
+      }
       return undefined
     },
+  }
+}
+
+/** The tasks whose questions a tool has returned, the last ones only: a model could answer a task of another conversation. */
+class Asked {
+  readonly #ids = new Set<string>()
+
+  has(taskId: string): boolean {
+    return this.#ids.has(taskId)
+  }
+
+  add(taskId: string | undefined): void {
+    if (taskId === undefined) return
+    this.#ids.delete(taskId)
+    this.#ids.add(taskId)
+    if (this.#ids.size <= MAX_ASKED) return
+    for (const oldest of this.#ids) {
+      this.#ids.delete(oldest)
+      break
+    }
   }
 }
 
@@ -144,10 +183,22 @@ type Limited = AgentToolOptions & { readonly maxBytes: number }
 async function delegate(
   agent: RemoteAgentLike,
   message: Content,
-  { run, onQuestion, maxBytes }: Limited & { readonly run: Pick<Run, 'delegate' | 'requireInput'> },
+  { run, onQuestion, maxBytes }: Limited & { readonly run: NonNullable<AgentToolOptions['run']> },
   label: string,
+  { signal }: CallContext,
 ): Promise<AgentOutput> {
-  const { name } = agent.card
+  const { card } = agent
+  const { name } = card
+  const left = new AbortController()
+  const ignore = onAbort(signal, () => {
+    // The agent goes on when this process only lets go of the task, with which the framework stops too.
+    if (!run.signal.aborted) left.abort(signal?.reason)
+  })
+  const stoppable: RemoteAgentLike = {
+    card,
+    run: async (content, given) =>
+      await agent.run(content, { ...given, signal: anyOf(given?.signal, left.signal) }),
+  }
   const answered = onQuestion && {
     onInputRequired: async (question: AgentResult) => {
       const answer = await onQuestion(outputOf(name, question, maxBytes))
@@ -157,7 +208,17 @@ async function delegate(
       return { parts: structuredClone(parts) as Part[] }
     },
   }
-  return outputOf(name, await run.delegate(label, agent, message, answered), maxBytes)
+  try {
+    const result = await run.delegate(label, stoppable, message, answered)
+    if (!result.ok && left.signal.aborted) signal?.throwIfAborted()
+    return outputOf(name, result, maxBytes)
+  } finally {
+    ignore()
+  }
+}
+
+function anyOf(given: AbortSignal | undefined, own: AbortSignal): AbortSignal {
+  return given === undefined ? own : AbortSignal.any([given, own])
 }
 
 /** Follows the agent's task. Its updates are as many as the framework takes: what it did not take in time is passed over. */
@@ -172,7 +233,7 @@ async function* follow(
   const said = new Said()
   let wake = (): void => {}
   const running = agent.run(message, {
-    signal: signal === undefined ? left.signal : AbortSignal.any([signal, left.signal]),
+    signal: anyOf(signal, left.signal),
     onUpdate: (update) => {
       said.add(update)
       wake()
@@ -211,13 +272,13 @@ class Said {
   add({ event }: RunUpdate): void {
     if (event.type === 'artifact') {
       const text = textOf(event.artifact)
-      this.#written = `${event.append ? this.#written : ''}${text}`.slice(-MAX_PROGRESS)
+      this.#written = lastChars(`${event.append ? this.#written : ''}${text}`, MAX_PROGRESS)
       if (text !== '') this.text = this.#written
       return
     }
     const message = event.type === 'task' ? event.task.message : event.message
     const text = message === undefined ? '' : textOf(message)
-    if (text !== '') this.text = text.slice(-MAX_PROGRESS)
+    if (text !== '') this.text = lastChars(text, MAX_PROGRESS)
   }
 }
 
@@ -285,7 +346,9 @@ function describe({ name, description, skills = [] }: RemoteAgentLike['card']): 
   return [description || name, ...own.map((skill) => `- ${skill.name}: ${skill.description}`)].join('\n')
 }
 
+/** @throws {TypeError} for a text of which a name of a tool can have nothing. */
 function toolNameOf(text: string): string {
   const name = text.replace(/[^\w-]+/g, '_').replace(/^_+|_+$/g, '')
-  return name.slice(0, MAX_TOOL_NAME) || 'agent'
+  if (/[a-z\d]/i.test(name)) return name.slice(0, MAX_TOOL_NAME)
+  throw new TypeError(`"name" is needed: "${text}" has no letters or digits that a name of a tool can have`)
 }

@@ -25,7 +25,7 @@ export type AgentModelPart =
   | {
       type: 'file'
       mediaType: string
-      data: { type: 'data'; data: string } | { type: 'url'; url: URL }
+      data: { type: 'data'; data: string }
       providerMetadata: AgentModelMetadata
     }
   | { type: 'source'; sourceType: 'url'; id: string; url: string; title?: string }

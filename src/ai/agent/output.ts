@@ -4,6 +4,7 @@
  * @module
  */
 import type { ReadonlyJson } from '../../core/json-types.js'
+import { firstChars } from '../../runtime/cut.js'
 import { isRecord, type Unread } from '../../runtime/unread.js'
 
 /** A file of an agent: its bytes in base64, or where it is. */
@@ -85,7 +86,7 @@ export function requireAnswer(
 ): Exclude<AgentOutput['state'], 'working'> {
   if (ok) return 'completed'
   if (type === 'input-required' || type === 'auth-required') return type
-  throw new AgentFailure(`${agent}: ${type}${text === '' ? '' : `: ${text.slice(0, MAX_REASON)}`}`)
+  throw new AgentFailure(`${agent}: ${type}${text === '' ? '' : `: ${firstChars(text, MAX_REASON)}`}`)
 }
 
 /** The text for the model. Whatever is not only an answer is JSON, so that it sees the state and the data. */

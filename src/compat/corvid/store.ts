@@ -4,6 +4,7 @@
  * @module
  */
 import { hasLoneSurrogate } from '../../core/json.js'
+import { firstChars } from '../../runtime/cut.js'
 import { describe } from '../../runtime/describe.js'
 import type { Clock } from '../../runtime/clock.js'
 import { defineLifecycle } from '../../core/lifecycle.js'
@@ -75,7 +76,7 @@ export class InboundStore {
       const session = deps.createSession(deps.db, {
         projectId: agent.defaultProjectId,
         agentId: agent.id,
-        name: `A2A Task: ${beginningOf(message)}`,
+        name: `A2A Task: ${firstChars(message, NAME_LENGTH)}`,
         initialPrompt: message,
         source: 'agent',
       })
@@ -202,11 +203,6 @@ export class InboundStore {
       this.#onError(error, { during, taskId })
     }
   }
-}
-
-/** The first characters of a message. Does not cut a surrogate pair. */
-function beginningOf(message: string): string {
-  return message.slice(0, NAME_LENGTH).replace(/[\uD800-\uDBFF]$/, '')
 }
 
 function toA2ATask(task: TaskSnapshot<A2ATaskState>): A2ATask {

@@ -1,9 +1,11 @@
 /** Remote agents as tools: what holds for every framework. */
 import { agentTool, openAiAgentTool, type AgentOutput, type AgentToolOptions } from 'a2a-tasks/ai'
-import { A2AClient } from 'a2a-tasks/client'
+import { A2AClient, textOf } from 'a2a-tasks/client'
 import type { Execute } from 'a2a-tasks/server'
 import { fakeAgent } from 'a2a-tasks/testing'
 import { expect, test } from 'vitest'
+import { begin, replicas, resultOf, stateAt } from '../../server/durable/support/replicas.js'
+import { child, until } from '../../server/journal/support/children.js'
 
 const FILE = { raw: 'AAAA', mediaType: 'image/png' }
 
@@ -54,6 +56,97 @@ test('leaving the loop cancels the task of the agent', async () => {
     break
   }
   expect(await canceled).toBe('canceled')
+})
+
+test('an abort by the framework cancels the task of the agent within a run too', async () => {
+  const slow = new AbortController()
+  const agent = fakeAgent(
+    async (run) => {
+      run.update({ message: 'Searching' })
+      slow.abort(new Error('Too slow'))
+      await new Promise((resolve) => run.signal.addEventListener('abort', resolve))
+    },
+    { card: { url: 'https://airline.test' } },
+  )
+  const client = new A2AClient({ card: agent.card, fetch: agent.fetch })
+  const outer = fakeAgent(async (run) => {
+    const abortSignal = AbortSignal.any([run.signal, slow.signal])
+    const called = lastOf(
+      agentTool(client, { run }).execute({ message: 'x' }, { toolCallId: 'c', abortSignal }),
+    )
+    return await called.then(
+      () => 'It has ended',
+      (error: unknown) => String(error),
+    )
+  })
+  expect(await new A2AClient({ card: outer.card, fetch: outer.fetch }).run('x')).toMatchObject({
+    text: 'Error: Too slow',
+  })
+  expect(agent.tasks.listTasks()).toMatchObject([{ state: 'canceled' }])
+})
+
+test('a process that closes leaves the task of the agent to the next one', async () => {
+  let finish: (text: string) => void = () => {}
+  const work = new Promise<string>((resolve) => (finish = resolve))
+  const slow = await child(() => work)
+  const book: Execute = async (run) => {
+    const tool = agentTool(slow.clientWith({}), { run })
+    const framework = new AbortController()
+    run.signal.addEventListener('abort', () => framework.abort())
+    const options = { toolCallId: 'c', abortSignal: framework.signal }
+    return (await lastOf(tool.execute({ message: 'x' }, options)))?.text
+  }
+  const { a, b, clock } = replicas([book, book])
+  const { id } = await begin(a, 'go')
+  await until(async () => (await a.tasks.journal(id)).some(({ entry }) => entry.kind === 'handle'))
+  await a.handler.close()
+  clock.advance(11_000)
+  await until(() => b.tasks.stats().leases === 1)
+  expect(slow.tasks.countTasks({ state: 'working' })).toBe(1)
+  finish('Booked')
+  await until(async () => (await stateAt(b, id)) === 'completed')
+  expect(await resultOf(b, id)).toEqual(['Booked'])
+})
+
+test('a tool answers the questions that it has returned, and no others', async () => {
+  const agent = fakeAgent(async (run) => `To ${textOf(await run.requireInput('Where?'))}`)
+  const client = new A2AClient({ card: agent.card, fetch: agent.fetch })
+  const [tool, other] = [agentTool(client), agentTool(client)]
+  const asked = await lastOf(tool.execute({ message: 'x' }, { toolCallId: 'c' }))
+  const input = { message: 'Rome', taskId: asked?.taskId }
+  await expect(lastOf(other.execute(input, { toolCallId: 'c' }))).rejects.toThrow(
+    '"taskId" must be the one of a question that this tool has returned',
+  )
+  expect(agent.tasks.listTasks()).toMatchObject([{ state: 'input-required' }])
+  expect(await lastOf(tool.execute(input, { toolCallId: 'c' }))).toEqual({
+    state: 'completed',
+    text: 'To Rome',
+  })
+})
+
+test('texts are not cut within a character', async () => {
+  const skills = [{ id: 'a', name: 'A', description: `${'x'.repeat(1_023)}😀`, tags: ['x'] }]
+  const agent = fakeAgent((run) => run.fail(`${'x'.repeat(1_999)}😀`), { card: { name: 'Air', skills } })
+  const tool = agentTool(new A2AClient({ card: agent.card, fetch: agent.fetch }), { skill: 'a' })
+  expect(tool.description).toBe('x'.repeat(1_023))
+  await expect(lastOf(tool.execute({ message: 'x' }, { toolCallId: 'c' }))).rejects.toThrow(
+    new Error(`Air: failed: ${'x'.repeat(1_999)}`),
+  )
+  const said = toolFor(async (run) => {
+    run.update({ message: `😀${'x'.repeat(1_999)}` })
+    await new Promise((resolve) => run.signal.addEventListener('abort', resolve))
+  })
+  for await (const { text } of said.execute({ message: 'x' }, { toolCallId: 'c' })) {
+    expect(text).toBe('x'.repeat(1_999))
+    break
+  }
+})
+
+test('a name without letters or digits that a tool can have needs another one', () => {
+  const agent = fakeAgent('x', { card: { name: '航空会社' } })
+  const client = new A2AClient({ card: agent.card, fetch: agent.fetch })
+  expect(() => agentTool(client)).toThrow('"name" is needed: "航空会社" has no letters or digits')
+  expect(agentTool(client, { name: 'airline' }).name).toBe('airline')
 })
 
 test('an input that does not fit is for the model to read', async () => {

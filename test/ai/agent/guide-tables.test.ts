@@ -65,7 +65,7 @@ const MODEL_ROWS: Record<string, readonly string[]> = {
   '`reasoning-start`': [REPORTS],
   '`file`': ['gets texts, files and data of the agent'],
   '`tool-call`': [REPORTS],
-  '`source`': [REPORTS],
+  '`source`': [REPORTS, 'gets files with a URL as sources and texts, and downloads none'],
   '`finish`: the reason': [REPORTS, 'a question ends the answer, and the next message answers it'],
   '`finish`: the usage': [REPORTS, 'a question ends the answer, and the next message answers it'],
   'an error': ['an agent that fails is an error'],

@@ -60,6 +60,34 @@ describeWith('ai', () => {
       expect(finishReason).toBe('stop')
     })
 
+    test('gets files with a URL as sources and texts, and downloads none', async () => {
+      const model = modelFor((run) => {
+        const url = 'http://10.255.255.1/a.pdf'
+        run.artifact({
+          artifactId: 'a',
+          parts: [{ text: 'Here: ' }, { url, filename: 'a.pdf' }, { url: 'javascript:alert(1)' }],
+          metadata: { sources: [{ id: 's', url: 'javascript:alert(2)', title: 'Click' }] },
+        })
+        run.artifact({ artifactId: 'b', parts: [{ url: 'cid:1', mediaType: 'image/png' }] })
+      })
+      const { text, files, sources } = await call({ model, prompt: 'To Rome' })
+      expect(text).toBe('Here: javascript:alert(1)cid:1')
+      expect(files).toEqual([])
+      expect(sources).toMatchObject([{ id: 'a/1', url: 'http://10.255.255.1/a.pdf', title: 'a.pdf' }])
+    })
+
+    test('an answer that is only a file with a URL continues the conversation', async () => {
+      const contexts: string[] = []
+      const model = modelFor((run) => {
+        contexts.push(run.task.contextId)
+        run.artifact({ parts: [{ url: 'https://a.example/a.pdf' }] })
+      })
+      const first = await call({ model, prompt: 'One' })
+      expect(first.text).toBe('https://a.example/a.pdf')
+      await call({ model, messages: [...first.response.messages, { role: 'user', content: 'Two' }] })
+      expect(contexts[1]).toBe(contexts[0])
+    })
+
     test('gets reasoning, calls of tools, sources, the finish reason and the usage', async () => {
       const source = { type: 'source', sourceType: 'url', id: 's', url: 'https://a.example', title: 'A' }
       const reasoning = ['reasoning-start', 'reasoning-delta', 'reasoning-end'].map((type) => ({

@@ -321,6 +321,23 @@ describeWith('ai', () => {
     expect(JSON.stringify(calls[1]?.prompt.at(-1)?.content)).not.toContain('error')
   })
 
+  test.each(['__proto__', 'constructor'])(
+    'an output with a field %s is an error for the model',
+    async (key) => {
+      const calls: Call[] = []
+      const model = await modelOf([answer([], [['pay', 'c1', {}]]), answer(['Paid'])], calls)
+      let made = 0
+      const pay = await toolOf(() => JSON.parse(`{"n": ${(made += 1)}, "all": [{"${key}": {}}]}`) as unknown)
+      const { client } = await served(agentOf(model, { tools: () => ({ pay }) }))
+      const result = await client.run('Pay')
+      expect(result).toMatchObject({ type: 'completed', text: 'Paid' })
+      const error = `The tool was called, and its output is lost: it has a field "${key}"`
+      expect(calls[1]?.prompt.at(-1)?.content).toMatchObject([{ output: { value: `Error: ${error}` } }])
+      expect(toolCallsIn(about(result).artifacts[0])).toMatchObject([{ id: 'c1', state: 'failed', error }])
+      expect(made).toBe(1)
+    },
+  )
+
   test('a tool in ai.tools that asks the user fails the task, and says what to do', async () => {
     const calls: Call[] = []
     const model = await modelOf([answer([], [['where', 'c1', {}]]), answer(['It failed'])], calls)

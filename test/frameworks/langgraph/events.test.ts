@@ -211,4 +211,99 @@ describeWith('@langchain/langgraph', () => {
     })
     expect(errors).toEqual([expect.stringContaining('"other" is no tool of LangChain')])
   })
+
+  test.each(['v1', 'v2'] as const)('calls with the same id are calls of their own: %s', async (version) => {
+    const made: string[] = []
+    const tools = [
+      await toolOf('weather', ({ city }) => `clear in ${String(made.push(city))}`),
+      await toolOf('book', ({ city }) => `seat to ${city}`),
+    ]
+    const calls: [string, string, object][] = [
+      ['weather', 'c1', ROME],
+      ['weather', 'c1', { city: 'Oslo' }],
+      ['weather', 'c1', { city: 'Oslo' }],
+      ['book', 'c1', ROME],
+    ]
+    const results: unknown[] = []
+    const model = await modelOf([
+      answer([], calls),
+      ({ messages }) => {
+        results.push(...messages.filter(({ type }) => type === 'tool').map(({ content }) => content))
+        return answer(['Done'])
+      },
+    ])
+    const { type } = await seenOf(agentOf(model, { tools, version }))
+    expect({ type, made }).toEqual({ type: 'completed', made: ['Rome', 'Oslo', 'Oslo'] })
+    expect(results).toEqual(['clear in 1', 'clear in 2', 'clear in 3', 'seat to Rome'])
+  })
+
+  test('two agents of one graph, whose providers number the calls of a conversation', async () => {
+    const { createReactAgent, StateGraph, MessagesAnnotation, MemorySaver, interrupt } = await lang()
+    const made: string[] = []
+    const weather = await toolOf('weather', ({ city }) => `clear in ${city}, ${String(made.push(city))}`)
+    const book = await toolOf('book', ({ city }) => `${city}: ${String(interrupt(`Book ${city}?`))}`)
+    const { type, task } = await seenOf(async (run) => {
+      const ai = langChain(run)
+      const tools = ai.tools([weather, book])
+      const nodeOf = async (city: string): Promise<() => Promise<object>> => {
+        const model = await modelOf([
+          answer(
+            [],
+            [
+              ['weather', 'weather:0', { city }],
+              ['book', 'book:1', { city }],
+            ],
+          ),
+          ({ messages }) =>
+            answer([
+              messages
+                .slice(-2)
+                .map(({ content }) => String(content))
+                .join(),
+            ]),
+        ])
+        const agent = createReactAgent({ llm: ai.model(model), tools })
+        return async () => ({ messages: (await agent.invoke({ messages: [] }, {})).messages.slice(-1) })
+      }
+      const graph = new StateGraph(MessagesAnnotation)
+        .addNode('one', await nodeOf('Rome'))
+        .addNode('two', await nodeOf('Oslo'))
+        .addEdge('__start__', 'one')
+        .addEdge('one', 'two')
+        .compile({ checkpointer: new MemorySaver() })
+      await ai.finish(graph, { messages: [] })
+    })
+    expect({ type, made }).toEqual({ type: 'completed', made: ['Rome', 'Oslo'] })
+    expect(task.artifacts[0]?.parts).toEqual([
+      { text: 'clear in Rome, 1,Rome: approve\n\nclear in Oslo, 2,Oslo: approve' },
+    ])
+  })
+
+  test('a node that is tried again makes its calls again', async () => {
+    const { StateGraph, MessagesAnnotation, ToolNode, toolsCondition } = await lang()
+    let tries = 0
+    const weather = await toolOf('weather', () => {
+      tries += 1
+      if (tries < 3) throw new Error('503')
+      return 'clear'
+    })
+    const llm = await modelOf([answer([], CALL), answer(['Sunny'])])
+    const { type, calls } = await seenOf(async (run) => {
+      const ai = langChain(run)
+      const model = ai.model(llm) as { invoke(messages: unknown): Promise<object> }
+      const retryPolicy = { maxAttempts: 3, initialInterval: 1, jitter: false, logWarning: false }
+      const graph = new StateGraph(MessagesAnnotation)
+        .addNode('agent', async ({ messages }: { messages: unknown }) => ({
+          messages: [await model.invoke(messages)],
+        }))
+        .addNode('tools', new ToolNode(ai.tools([weather]), { handleToolErrors: false }), { retryPolicy })
+        .addEdge('__start__', 'agent')
+        .addConditionalEdges('agent', toolsCondition)
+        .addEdge('tools', 'agent')
+        .compile()
+      await ai.finish(graph, { messages: await ai.messages() })
+    })
+    expect({ type, tries }).toEqual({ type: 'completed', tries: 3 })
+    expect(calls.map(({ state }) => state)).toEqual(['called', 'failed', 'failed', 'done'])
+  })
 })

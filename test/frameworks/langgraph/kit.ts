@@ -19,7 +19,18 @@ interface Core {
   readonly tool: (work: unknown, fields: object) => object
 }
 
+interface Builder {
+  addNode(name: string, node: unknown, options?: object): Builder
+  addEdge(from: string, to: string): Builder
+  addConditionalEdges(from: string, condition: unknown): Builder
+  compile(options?: object): Graph
+}
+
 interface LangGraph {
+  readonly StateGraph: new (state: unknown) => Builder
+  readonly MessagesAnnotation: unknown
+  readonly ToolNode: new (tools: readonly object[], options?: object) => object
+  readonly toolsCondition: unknown
   readonly MemorySaver: new () => object
   readonly interrupt: (value: unknown) => unknown
   readonly createReactAgent: (options: object) => Graph

@@ -261,4 +261,35 @@ describeWith('@openai/agents', () => {
     })
     expect(errors).toEqual([expect.stringContaining('The tool "shell" is no function')])
   })
+
+  test.each([
+    ['{"city": ', {}],
+    ['"Rome"', {}],
+    ['["Rome"]', { needsApproval: false }],
+    ['{"city": ', { needsApproval: true }],
+  ])('the model learns that it has called a tool with %s: %j', async (text, more) => {
+    const requests: Request[] = []
+    const made: unknown[] = []
+    const { z } = await loadFramework<{ z: { object(shape: object): object; string(): object } }>('zod')
+    const parameters = z.object({ city: z.string() })
+    const tools = [
+      await toolOf('weather', (input) => `clear ${made.push(input)}`, { ...more, parameters }),
+      await toolOf('hotel', () => 'full', { needsApproval: true, parameters }),
+    ]
+    const call = { type: 'function_call', callId: 'c0', name: 'weather', arguments: text }
+    const given = [answer([], [['hotel', 'c2', ROME]], call), answer([], CALL), answer(['Sunny'])]
+    const { type, calls, texts } = await seenOf(agentOf(await modelOf(given, requests), { tools }))
+    expect({ type, made }).toEqual({ type: 'completed', made: [ROME] })
+    expect(JSON.stringify(requests[1]?.input)).toMatch(/An error occurred|Invalid/)
+    expect(calls.at(-1)).toEqual({ ...ABOUT, state: 'done', output: 'clear 1' })
+    expect(texts.filter((each) => each.includes('hotel('))).toHaveLength(1)
+  })
+
+  test('arguments that are no JSON, where a function decides about approvals, fail the task', async () => {
+    const tools = [await toolOf('weather', () => 'clear', { needsApproval: () => Promise.resolve(false) })]
+    const call = { type: 'function_call', callId: 'c1', name: 'weather', arguments: '{"city": ' }
+    const { type, errors } = await seenOf(agentOf(await modelOf([answer([], [], call)]), { tools }))
+    expect(type).toBe('failed')
+    expect(errors).toEqual([expect.stringContaining('arguments that are no JSON object')])
+  })
 })
