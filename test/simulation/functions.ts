@@ -111,7 +111,9 @@ function actOf(random: Random, place: Place): Act {
         ? { act: 'form', kind: random.pick(['verdict', 'number', 'several', 'late']) }
         : { act: 'metadata' }
     case 'login':
-      return isWidest(place) || mayAsk(place) ? { act: 'login', declines: random.chance(0.3) } : { act: 'metadata' }
+      return isWidest(place) || mayAsk(place)
+        ? { act: 'login', declines: random.chance(0.3) }
+        : { act: 'metadata' }
     case 'sleep':
       return { act: 'sleep', ms: random.pick([20, 200, 1_000, 4_000]) }
     case 'delegate':
@@ -232,7 +234,9 @@ function codeOfAct(act: Act, label: string): string[] {
     case 'form':
       return [codeOfForm(act.kind, label)]
     case 'login':
-      return [`await run.authorize('${label}', { url, message }) // ${act.declines ? 'declined' : 'by a signal'}`]
+      return [
+        `await run.authorize('${label}', { url, message }) // ${act.declines ? 'declined' : 'by a signal'}`,
+      ]
     case 'sleep':
       return [`await run.sleep('${label}', { ms: ${act.ms} })`]
     case 'signal':

@@ -1,7 +1,7 @@
 /** Random functions in a world where everything goes wrong end as they do where nothing does. */
 import { expect, test } from 'vitest'
 import { read } from '../support/repository.js'
-import { WIDE } from './functions.js'
+import { WIDE, WIDEST } from './functions.js'
 import { MUTATIONS } from './mutations.js'
 import { reportOf } from './report.js'
 import { playMany } from './workers.js'
@@ -9,6 +9,7 @@ import { playMany } from './workers.js'
 test.each([
   [2_000, 1],
   [500, WIDE],
+  [500, WIDEST],
 ])('%d schedules from %d on lead to what the rules say', { timeout: 600_000 }, async (count, from) => {
   const { played, failures } = await playMany({ from, count })
   const [first] = failures

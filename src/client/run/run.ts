@@ -192,7 +192,8 @@ export class Run {
   ): Promise<MessageContent | undefined> {
     for (let asked = questions; ; asked = this.#questions.of(task)) {
       const answers = await this.#runCallback(() => ask(asked))
-      if (typeof answers !== 'object' || answers === null || Object.keys(answers).length === 0) return undefined
+      if (typeof answers !== 'object' || answers === null || Object.keys(answers).length === 0)
+        return undefined
       // A list has names that are of no question.
       const values = answers as QuestionAnswers
       const message = await this.#runCallback(() => this.#questions.answer(asked, values))
