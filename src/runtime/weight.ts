@@ -1,5 +1,5 @@
 /**
- * What answers take in memory.
+ * The memory that answers take.
  *
  * @module
  */
