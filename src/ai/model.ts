@@ -5,6 +5,7 @@
  */
 import { A2AError } from '../core/errors.js'
 import { isRecord, type Unread } from '../runtime/unread.js'
+import { MAX_WEIGHT, weightOf } from '../runtime/weight.js'
 import { toRetrySettings, type RetryOptions } from '../server/retry.js'
 import type { StepContext } from '../server/journal/call-types.js'
 import { finishReasonOf, rememberAnswer, writeAnswer, type AnswerWriter } from './answer.js'
@@ -63,9 +64,6 @@ const RETRY: RetryOptions = {
 }
 /** Parts that only say how the answer came. */
 const TRANSPORT = ['raw', 'ping']
-/** So much of an answer is kept in memory until its end, in bytes. */
-const MAX_WEIGHT = 67_108_864
-const VALUE_WEIGHT = 32
 const DELTAS = ['text-delta', 'reasoning-delta', 'tool-input-delta']
 /** The most characters of the name of a model. */
 const MAX_NAME = 200
@@ -213,14 +211,6 @@ function add(parts: Unread[], part: Unread): void {
   if (last !== undefined && continues && DELTAS.includes(String(type))) {
     parts[parts.length - 1] = { ...last, delta: `${String(last['delta'])}${String(delta)}` }
   } else parts.push(part)
-}
-
-/** About the bytes of heap of what models send: texts, bytes, and objects of these. */
-function weightOf(value: unknown): number {
-  if (typeof value === 'string') return VALUE_WEIGHT + value.length
-  if (value instanceof Uint8Array) return VALUE_WEIGHT + value.byteLength
-  if (typeof value !== 'object' || value === null) return 8
-  return Object.values(value).reduce<number>((sum, each) => sum + weightOf(each), VALUE_WEIGHT)
 }
 
 function tooLarge(actual: number): A2AError {

@@ -7,7 +7,9 @@
  * @module
  */
 import type { DeepReadonly, Part } from '../core/task.js'
+import { A2AError } from '../core/errors.js'
 import { isLink } from '../runtime/link.js'
+import { MAX_WEIGHT, weightOf } from '../runtime/weight.js'
 import { questionsIn } from '../wire/question/questions.js'
 import { toolCallsIn } from '../wire/tool-calls.js'
 import type { ChatChunk } from './types.js'
@@ -44,6 +46,14 @@ export function partsWriter(write: (chunk: ChatChunk) => void): Parts {
   let pieces: Piece[] = []
   let openText: string | undefined
   let texts = 0
+  let weight = 0
+
+  const count = (added: number): void => {
+    weight += added
+    if (weight <= MAX_WEIGHT) return
+    const text = `The reply is larger than the ${MAX_WEIGHT} bytes that a chat keeps in memory`
+    throw new A2AError('LIMIT_EXCEEDED', text, { limit: 'reply', max: MAX_WEIGHT, actual: weight })
+  }
 
   const close = (): void => {
     if (openText !== undefined) write({ type: 'text-end', id: openText })
@@ -61,6 +71,7 @@ export function partsWriter(write: (chunk: ChatChunk) => void): Parts {
   const add = (piece: Omit<Piece, 'isEarlier'>): void => {
     const { isEarlier } = parts
     if (!isEarlier) close()
+    count(weightOf(piece))
     pieces.push({ ...piece, isEarlier })
     if (!isEarlier) for (const chunk of piece.chunks) write(chunk)
   }
@@ -68,8 +79,10 @@ export function partsWriter(write: (chunk: ChatChunk) => void): Parts {
   const addText = (owner: string, text: string): void => {
     const { isEarlier } = parts
     const last = pieces.at(-1)
-    if (last?.text !== undefined && last.owner === owner && last.isEarlier === isEarlier) last.text += text
-    else add({ owner, text, chunks: [] })
+    if (last?.text !== undefined && last.owner === owner && last.isEarlier === isEarlier) {
+      count(text.length)
+      last.text += text
+    } else add({ owner, text, chunks: [] })
     if (!isEarlier) writeText(text)
   }
 
@@ -86,6 +99,7 @@ export function partsWriter(write: (chunk: ChatChunk) => void): Parts {
     const kept = pieces.filter((piece) => piece.owner !== owner || (isSame &&= take(left, piece)))
     const known = new Set(kept)
     const isCut = pieces.some((piece) => !piece.isEarlier && !known.has(piece))
+    if (kept.length < pieces.length) weight = kept.reduce((sum, piece) => sum + weightOf(piece), 0)
     pieces = kept
     if (isCut) rewrite()
     append(owner, left)

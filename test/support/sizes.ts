@@ -18,7 +18,7 @@ export const SIZES = {
   client: { code: `export { A2AClient } from 'a2a-tasks/client'`, kB: 39 },
   server: { code: `export { createRequestHandler } from 'a2a-tasks/server'`, kB: 126 },
   chat: { code: `export { a2aChatTransport } from 'a2a-tasks/chat'`, kB: 6.3 },
-  ai: { code: `export { aiSdk } from 'a2a-tasks/ai'`, kB: 8 },
+  ai: { code: `export { aiSdk } from 'a2a-tasks/ai'`, kB: 8.4 },
 } satisfies Record<string, Size>
 
 /** The same of the official SDK, version 1.3.0. */

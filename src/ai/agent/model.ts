@@ -3,7 +3,9 @@
  *
  * @module
  */
+import { A2AError } from '../../core/errors.js'
 import { readOptions, requireMethods, requireText } from '../../runtime/options.js'
+import { MAX_WEIGHT, weightOf } from '../../runtime/weight.js'
 import { AnswerStream } from './answer-stream.js'
 import type { RemoteAgentLike } from './call.js'
 import type {
@@ -30,7 +32,7 @@ export interface AgentModelOptions {
  * that the next prompt continues it: keep the `providerMetadata` of messages. A question ends the answer with its text, and the
  * next message answers it. Calls of the agent's tools are calls that the provider has made. Aborting the signal cancels the agent's
  * task. An agent that fails, or cannot be reached, is an error of the model, which AI SDK does not try again. Instructions, tools and
- * settings do not reach the agent: the result has warnings of them.
+ * settings do not reach the agent: the result has warnings of them. An answer of more than 64 MiB is an error, and cancels the task.
  *
  * @param agent - An `A2AClient`.
  * @throws {TypeError} naming the invalid option.
@@ -81,14 +83,24 @@ async function answer(
   signal: AbortSignal | undefined,
   write: (part: AgentModelStreamPart) => void,
 ): Promise<void> {
-  const parts = new AnswerStream(spent, write)
+  const { name } = agent.card
+  let weight = 0
+  // What this throws cancels the agent's task.
+  const parts = new AnswerStream(spent, (part) => {
+    weight += weightOf(part)
+    if (weight > MAX_WEIGHT) {
+      const text = `The answer of ${name} is larger than the ${MAX_WEIGHT} bytes that a call keeps in memory`
+      throw new A2AError('LIMIT_EXCEEDED', text, { limit: 'answer', max: MAX_WEIGHT, actual: weight })
+    }
+    write(part)
+  })
   const set = Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))
   const result = await agent.run(message, {
     ...{ signal, onUpdate: parts.update },
     headers: Object.fromEntries(set) as Record<string, string>,
   })
   if (!result.ok) signal?.throwIfAborted()
-  requireAnswer(agent.card.name, result)
+  requireAnswer(name, result)
   parts.end(result)
 }
 

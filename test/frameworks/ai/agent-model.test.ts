@@ -196,6 +196,21 @@ describeWith('ai', () => {
       expect(await canceled).toBe('canceled')
     })
 
+    test('an answer without end is an error, and its task is canceled', async () => {
+      const agent = agentFor(async (run) => {
+        for (let n = 0; !run.signal.aborted; n += 1) {
+          run.artifact(
+            { artifactId: 'a', parts: [{ text: `${n}${'x'.repeat(500_000)}` }] },
+            { append: false },
+          )
+          await new Promise((resolve) => setImmediate(resolve))
+        }
+      })
+      const calling = call({ model: modelOfAgent(agent), prompt: 'Go' })
+      await expect(calling).rejects.toThrow('is larger than the 67108864 bytes')
+      expect(agent.tasks.listTasks()).toMatchObject([{ state: 'canceled' }])
+    })
+
     test('what an agent cannot use is a warning', async () => {
       const { warnings = [] } = await call({
         ...{ model: modelFor('Hi'), system: 'Be brief', temperature: 0.5, prompt: 'Go' },

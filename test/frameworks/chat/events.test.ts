@@ -388,6 +388,24 @@ function rowsOf(heading: string): string[] {
 }
 
 describeWith('ai', () => {
+  test('a reply without end is an error, and its task is canceled', async () => {
+    const { transport, tasks } = await serve(async (run) => {
+      while (!run.signal.aborted) {
+        run.update({ message: { parts: [{ raw: 'AAAA'.repeat(100_000), mediaType: 'image/png' }] } })
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+    })
+    const message = { id: 'u', role: 'user' as const, parts: [{ type: 'text', text: 'Go' }] }
+    const stream = await transport.sendMessages({
+      ...{ chatId: 'c', trigger: 'submit-message' as const, messageId: undefined, abortSignal: undefined },
+      messages: [message],
+    })
+    const errors: unknown[] = []
+    for await (const chunk of stream) if (chunk.type === 'error') errors.push(chunk.errorText)
+    expect(errors).toEqual([expect.stringContaining('larger than the 67108864 bytes')])
+    expect(tasks.listTasks()).toMatchObject([{ state: 'canceled' }])
+  })
+
   test('the tables of the guide have a row for each case', () => {
     expect(rowsOf('What an agent says')).toEqual(Object.keys(OF_AGENT))
     expect(rowsOf('What the user says')).toEqual(Object.keys(OF_USER))
