@@ -45,7 +45,7 @@ describe('createRequestHandler says what is wrong with', () => {
     [
       'a limit that there is not',
       { limits: { maxBody: 1 } },
-      'Unknown option "limits.maxBody" of createRequestHandler; known are budget, maxBodyBytes, bodyTimeoutMs',
+      'Unknown option "limits.maxBody" of createRequestHandler; known are budget, ownerBudget, agentBudget, maxBodyBytes, bodyTimeoutMs',
     ],
     [
       'a preview that there is not',

@@ -15,6 +15,9 @@ export interface Errand {
   readonly fails: boolean
 }
 
+/** `login` and `declined` wait for a signal beside a question: the user sends it, or declines. */
+type FormKind = 'verdict' | 'number' | 'several' | 'late' | 'login' | 'declined'
+
 /** One thing that a function does. The label of an act is its place, and the name that it gives to steps and waits. */
 export type Act =
   | Write
@@ -33,9 +36,7 @@ export type Act =
   | { readonly act: 'times'; readonly times: number; readonly acts: readonly Act[] }
   | { readonly act: 'ask' }
   /** A question with a schema. Nobody answers one that is `late`, so that it expires. */
-  | { readonly act: 'form'; readonly kind: 'verdict' | 'number' | 'several' | 'late' }
-  /** Waits for a signal beside a question. The user sends it, or declines. */
-  | { readonly act: 'login'; readonly declines: boolean }
+  | { readonly act: 'form'; readonly kind: FormKind }
   | { readonly act: 'sleep'; readonly ms: number }
   | { readonly act: 'signal' }
   | { readonly act: 'delegate'; readonly errand: Errand; readonly answers: 'user' | 'code' }
@@ -89,7 +90,9 @@ const KINDS: readonly [Act['act'], ...Act['act'][]] = [
 const WIDE_KINDS: typeof KINDS = [...KINDS, 'form', 'form', 'metadata', 'spend']
 export const WIDE = 10_000_000
 /** Those of schedules with seeds from {@link WIDEST} on. */
-const WIDEST_KINDS: typeof KINDS = [...WIDE_KINDS, 'login', 'login']
+const WIDEST_KINDS: typeof KINDS = [...WIDE_KINDS, 'form', 'form']
+const FORMS: readonly [FormKind, ...FormKind[]] = ['verdict', 'number', 'several', 'late']
+const WIDEST_FORMS: typeof FORMS = ['verdict', 'number', 'late', 'login', 'login', 'declined']
 export const WIDEST = 50_000_000
 
 function actOf(random: Random, place: Place): Act {
@@ -106,14 +109,7 @@ function actOf(random: Random, place: Place): Act {
       if (isWidest(place)) return { act: 'form', kind: 'verdict' }
       return mayAsk(place) ? { act: 'ask' } : { act: 'sleep', ms: 50 }
     case 'form':
-      if (isWidest(place)) return { act: 'form', kind: random.pick(['verdict', 'number', 'late']) }
-      return mayAsk(place)
-        ? { act: 'form', kind: random.pick(['verdict', 'number', 'several', 'late']) }
-        : { act: 'metadata' }
-    case 'login':
-      return isWidest(place) || mayAsk(place)
-        ? { act: 'login', declines: random.chance(0.3) }
-        : { act: 'metadata' }
+      return randomForm(random, place)
     case 'sleep':
       return { act: 'sleep', ms: random.pick([20, 200, 1_000, 4_000]) }
     case 'delegate':
@@ -123,6 +119,11 @@ function actOf(random: Random, place: Place): Act {
     default:
       return { act: kind }
   }
+}
+
+function randomForm(random: Random, place: Place): Act {
+  if (!isWidest(place) && !mayAsk(place)) return { act: 'metadata' }
+  return { act: 'form', kind: random.pick(place.kinds === WIDEST_KINDS ? WIDEST_FORMS : FORMS) }
 }
 
 /** Whether all branches may ask: questions with schemas wait for each other, and there are no others in branches. */
@@ -233,10 +234,6 @@ function codeOfAct(act: Act, label: string): string[] {
       return [`await run.requireInput('${label}?')`]
     case 'form':
       return [codeOfForm(act.kind, label)]
-    case 'login':
-      return [
-        `await run.authorize('${label}', { url, message }) // ${act.declines ? 'declined' : 'by a signal'}`,
-      ]
     case 'sleep':
       return [`await run.sleep('${label}', { ms: ${act.ms} })`]
     case 'signal':
@@ -258,12 +255,15 @@ function codeOfAct(act: Act, label: string): string[] {
   }
 }
 
-function codeOfForm(kind: Extract<Act, { readonly act: 'form' }>['kind'], label: string): string {
+function codeOfForm(kind: FormKind, label: string): string {
   switch (kind) {
     case 'verdict':
       return `await run.approve('${label}', { message, signal: run.signal })`
     case 'late':
       return `await run.approve('${label}', { message, expiresInMs: ${EXPIRES_MS} })`
+    case 'login':
+    case 'declined':
+      return `await run.authorize('${label}', { url, message }) // ${kind}`
     case 'number':
       return `await run.requireInput(message, { name: '${label}', schema: z.number() })`
     case 'several':

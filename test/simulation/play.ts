@@ -36,6 +36,8 @@ export interface Outside {
   readonly pause: (ms: number) => Promise<void>
 }
 
+const LOGIN = 'https://login.test'
+
 /** What the code of a program returns. */
 export type Played = Promise<string | undefined> | AsyncIterable<string>
 
@@ -82,11 +84,6 @@ async function perform(run: Player, act: Act, label: string, outside: Outside): 
       return textOf(await run.requireInput(`${label}?`))
     case 'form':
       return await fill(run, act.kind, label)
-    case 'login': {
-      const message = `Say ${act.declines ? 'decline' : 'nothing'} at ${label}`
-      const authorized = run.authorize<string>(label, { url: 'https://login.test', message })
-      return act.declines ? await authorized.catch(() => 'declined') : await authorized
-    }
     case 'sleep':
       await run.sleep(label, { ms: act.ms })
       return label
@@ -122,6 +119,12 @@ async function fill(
       return await run.approve(label, { message: `Say reject at ${label}`, signal: run.signal })
     case 'late':
       return await run.approve(label, { message: `Say nothing at ${label}`, expiresInMs: EXPIRES_MS })
+    case 'login':
+      return await run.authorize<string>(label, { url: LOGIN, message: `Say nothing at ${label}` })
+    case 'declined': {
+      const message = `Say decline at ${label}`
+      return await run.authorize<string>(label, { url: LOGIN, message }).catch(() => kind)
+    }
     case 'number':
       return String(await run.requireInput(`Say 42 at ${label}`, { name: label, ...wanting('number') }))
     case 'several': {

@@ -67,12 +67,12 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     }
     expect(textsOf(await reaches(id, 'completed'))).toEqual(['2 for 10: true'])
     const step = (await journal(id)).find(({ entry }) => entry.kind === 'step')
-    const answers = { 'input-required#1': { parts: [{ data: 3 }] } }
+    const answers = { 'input#1#1': { parts: [{ data: 3 }] } }
     const fork = await forkTask(tasks, id, { answers, generation: step?.generation })
     await reaches(fork.id, 'input-required')
     await say('no', fork.id)
     expect(textsOf(await reaches(fork.id, 'completed'))).toEqual(['3 for 10: false'])
-    const other = await forkTask(tasks, id, { answers: { 'input-required#2': 'no' } })
+    const other = await forkTask(tasks, id, { answers: { 'input#2#1': 'no' } })
     expect(textsOf(await reaches(other.id, 'completed'))).toEqual(['2 for 10: false'])
   })
 

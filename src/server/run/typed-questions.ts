@@ -356,8 +356,8 @@ async function askAll(
         open.delete(id)
       }
       problem = found.problem
-      left = problem === undefined || found.isEarly === true ? attempts : left - 1
-      if (problem !== undefined && left === 0) throw invalidParams('answer', `does not fit: ${problem}`)
+      left = isMiss(found) ? left - 1 : attempts
+      if (left === 0) throw invalidParams('answer', `does not fit: ${problem ?? ''}`)
       if (open.size > 0 && found.isLate === true) throw late()
     }
     return Object.fromEntries(items.map(({ key }) => [key, values.get(key) ?? null]))
@@ -365,6 +365,11 @@ async function askAll(
     stop()
     timer?.stop()
   }
+}
+
+/** Whether the user has answered, and wrong. */
+function isMiss({ problem, isEarly }: Found): boolean {
+  return problem !== undefined && isEarly !== true
 }
 
 /** An earlier attempt may have asked what the code wants no more: then the journal says what became of it. */

@@ -4,7 +4,7 @@ import type { Execute, Run } from 'a2a-tasks/server'
 import { answerPart, answersIn, openQuestionsOf, QUESTIONS } from 'a2a-tasks/wire'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { agent, MANAGERS, textsOf, type Agent } from '../journal/support/managers.js'
+import { agent, MANAGERS, textsOf } from '../journal/support/managers.js'
 import { begin, replicas, resultOf, stateAt } from '../durable/support/replicas.js'
 import { call, jsonRpc, user } from '../spec/support/agent.js'
 
