@@ -52,7 +52,7 @@ interface TypedQuestion {
 interface Posed {
   readonly name: string
   readonly answer: Promise<ReadonlyMessage>
-  /** Whether the user had seen it when the answer came. */
+  /** Whether this attempt has shown it. */
   readonly isShown: () => boolean
   /** The code has dealt with the answer. Until then, it does not only wait. */
   readonly done: () => void
@@ -118,19 +118,13 @@ export class Questions<P extends Principal> {
   }
 
   #pose(state: AskingState, prompt: Say, typed?: TypedQuestion): Posed {
-    const { journal, ids } = this.#parts
+    const { journal } = this.#parts
     const { id } = this.#run.task()
     const question = new Question<P>(id, journal.nameOf('question', typed?.name ?? state), typed?.check)
     if (journal.isReplaying) void this.#replay(question, state, prompt, typed?.isParallel)
     else this.#askInTurn(question, state, prompt)
     const { name, answer } = question
-    const isShown = (): boolean => question.isShown || this.#isInConversation(ids.ofQuestion(name))
-    return { name, answer, isShown, done: () => question.done() }
-  }
-
-  #isInConversation(id: string): boolean {
-    const { messages = [] } = this.#run.task().peek() ?? {}
-    return messages.some(({ messageId }) => messageId === id)
+    return { name, answer, isShown: () => question.isShown, done: () => question.done() }
   }
 
   /** Whether the user has said something since the message that asked. */

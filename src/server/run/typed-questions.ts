@@ -20,6 +20,7 @@ import {
   answersIn,
   linkOf,
   questionPart,
+  questionsIn,
   QUESTIONS,
   type OpenQuestion,
 } from '../../wire/question/questions.js'
@@ -75,7 +76,7 @@ interface Parts {
   readonly requireOutsideOfSteps: (method: string) => void
 }
 
-type Port = Pick<TurnPort, 'taskId' | 'signal' | 'settings'>
+type Port = Pick<TurnPort, 'taskId' | 'task' | 'signal' | 'settings'>
 
 interface AskHost extends Port, Parts {}
 
@@ -124,9 +125,9 @@ export class TypedQuestions {
   readonly #host: AskHost
 
   constructor(port: Port & Pick<TurnPort, 'requireRunning' | 'task'>, parts: Parts) {
-    const { taskId, signal, settings } = port
+    const { taskId, task, signal, settings } = port
     this.#port = port
-    this.#host = { taskId, signal, settings, ...parts }
+    this.#host = { taskId, task, signal, settings, ...parts }
   }
 
   readonly requireInput = <S extends StandardSchema>(
@@ -467,7 +468,8 @@ async function askOnce(
     const known = journal.pass('value', name)
     // An earlier attempt has recorded it.
     if (known !== undefined) return known.value as Found
-    const isEarly = items.some(({ form }) => hasChoice(form)) && !isShown()
+    const isSeen = isShown() || isAskedBefore(host, first, message)
+    const isEarly = !isSeen && items.some(({ form }) => hasChoice(form))
     const read = isEarly
       ? { values: {}, problem: 'Your last message came before this question', isEarly }
       : await readAnswer(host, items, message)
@@ -548,6 +550,14 @@ function validated(
   } catch (error) {
     return refuse(error)
   }
+}
+
+/** Whether the conversation has the question before the message. */
+function isAskedBefore({ task }: AskHost, item: Item | undefined, { messageId }: ReadonlyMessage): boolean {
+  const { messages = [] } = task().peek() ?? {}
+  const at = messages.findLastIndex((each) => each.messageId === messageId)
+  const before = at === -1 ? messages : messages.slice(0, at)
+  return before.some((each) => each.role === 'agent' && questionsIn(each).some(({ id }) => id === item?.id))
 }
 
 /** Whether a few words, such as `yes`, answer the question. They mean nothing for a question that the user has not seen. */
