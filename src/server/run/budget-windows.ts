@@ -131,6 +131,7 @@ class OwnerWindow {
   /** The window is over, or the process ends: writes what is not written. */
   async close(isOver: boolean): Promise<void> {
     const { documents, onError } = this.#host
+    const kind = this.#kind
     this.#isClosed = true
     this.#stopTimer?.()
     if (documents === undefined) return
@@ -138,7 +139,7 @@ class OwnerWindow {
     try {
       if (!isOver) await this.#write(documents)
       else if (this.#stored !== undefined)
-        await documents.deleteDocument({ ...this.#stored, kind: this.#kind, id: this.#id })
+        await documents.deleteDocument({ ...this.#stored, kind, id: this.#id })
     } catch (error) {
       onError(error)
     }
@@ -168,8 +169,9 @@ class OwnerWindow {
   async #writeAndRead(documents: TaskDocuments): Promise<void> {
     this.#exchangedAt = this.#host.clock.now()
     await this.#write(documents)
+    const kind = this.#kind
     let others = NOTHING
-    for await (const { id, value } of allDocuments(documents, this.#kind, PAGE))
+    for await (const { id, value } of allDocuments(documents, kind, PAGE))
       if (id !== this.#id) others = plus(others, toSum(value))
     this.#others = others
   }
@@ -177,9 +179,10 @@ class OwnerWindow {
   async #write(documents: TaskDocuments): Promise<void> {
     const own = this.#own
     const latest = this.#latest
+    const kind = this.#kind
     if (own === this.#written || latest === undefined) return
     const put = async (key: TaskKey, version: number): Promise<boolean> => {
-      const document = { key, kind: this.#kind, id: this.#id, value: own }
+      const document = { key, kind, id: this.#id, value: own }
       const isWritten = await documents.putDocument(document, version)
       if (isWritten) this.#stored = { key, version: version + 1 }
       return isWritten
@@ -187,7 +190,7 @@ class OwnerWindow {
     const { key, version } = this.#stored ?? { key: latest, version: 0 }
     if (!(await put(key, version))) {
       // The task is gone, or a write that seemed to fail has been done.
-      const found = await documents.documents(key, this.#kind)
+      const found = await documents.documents(key, kind)
       const same = found.find(({ id }) => id === this.#id)
       await put(same === undefined ? latest : key, same?.version ?? 0)
     }
