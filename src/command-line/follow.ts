@@ -108,8 +108,11 @@ class FollowedRun {
       if (this.#isJson) this.#showJson(result)
       else {
         this.#showResult(result)
-        if (result.task !== undefined && !this.#args.flag('quiet'))
-          this.#terminal.err.line(...spentLines(result.task))
+        const { task, type } = result
+        // People paste what a question ends with.
+        const isAsking = type === 'input-required' || type === 'auth-required'
+        if (task !== undefined && !isAsking && !this.#args.flag('quiet'))
+          this.#terminal.err.line(...spentLines(task))
       }
       return this.#exitCodeOf(result)
     } finally {

@@ -178,7 +178,7 @@ const OF_AGENT: Readonly<Record<string, () => Promise<void>>> = {
       )
       const { transport } = await serve(async (run) => {
         show(run, { ...CALL, state: 'called' })
-        const verdict = await run.approve('weather', { message: 'Look at the sky?' })
+        const verdict = await run.approve('weather', { message: 'Look at the sky?', toolCallId: CALL.id })
         show(run, {
           ...CALL,
           ...(verdict === 'approve' ? { state: 'done', output: 'sun' } : { state: 'rejected' }),
@@ -187,13 +187,14 @@ const OF_AGENT: Readonly<Record<string, () => Promise<void>>> = {
       })
       const chat = await chatOf(transport, { onChange })
       await chat.sendMessage({ text: 'Hi' })
-      const approval = { id: 'weather#1', requestReason: 'Look at the sky?' }
+      const id = `weather#${CALL.id}#1`
+      const approval = { id, requestReason: 'Look at the sky?' }
       expect(lastParts(chat)).toMatchObject([{ ...TOOL, state: 'approval-requested', approval }])
-      await chat.addToolApprovalResponse({ id: 'weather#1', approved })
+      await chat.addToolApprovalResponse({ id, approved })
       await expect
         .poll(() => chat.status === 'ready' && lastParts(chat))
         .toMatchObject([
-          { ...TOOL, state, approval: { id: 'weather#1', approved } },
+          { ...TOOL, state, approval: { id, approved } },
           { type: 'dynamic-tool', toolName: 'pay', state: 'approval-requested', input: { message: 'Pay?' } },
         ])
       await chat.addToolApprovalResponse({ id: 'pay#1', approved })

@@ -45,8 +45,9 @@ describeWith('@langchain/langgraph', () => {
     const weather = await toolOf('weather', () => 'clear')
     const report = await crashed(agentOf(model, { tools: [book, weather], version: 'v2' }), [
       'Book',
-      'yes',
+      // The questions come in the order of what they ask: Oslo, then Rome.
       'no',
+      'yes',
     ])
     expect(report.task.artifacts[0]?.parts).toEqual([{ text: 'Shall I?\n\nDone' }])
     expect(toolCallsIn(report.task.artifacts[0])).toMatchObject([
