@@ -121,7 +121,7 @@ export class Questions<P extends Principal> {
     const { journal } = this.#parts
     const { id } = this.#run.task()
     const question = new Question<P>(id, journal.nameOf('question', typed?.name ?? state), typed?.check)
-    if (journal.isReplaying) void this.#replay(question, state, prompt, typed?.isParallel)
+    if (journal.isRepeating) void this.#replay(question, state, prompt, typed?.isParallel)
     else this.#askInTurn(question, state, prompt)
     const { name, answer } = question
     return { name, answer, isShown: () => question.isShown, done: () => question.done() }

@@ -5,6 +5,7 @@
  */
 import type { TaskKey } from '../../core/task.js'
 import { settleWithin } from '../../runtime/shutdown.js'
+import { yieldToEventLoop } from '../../runtime/timers.js'
 import { Acceptance } from './acceptance.js'
 import { handOver, markChild, toActiveRun, type ActiveRun } from './active-run.js'
 import { AutoStart } from './auto-start.js'
@@ -86,6 +87,8 @@ export class RunManager<P extends Principal> {
   async close(graceMs: number): Promise<void> {
     this.#registry.close()
     this.#waitingTasks.close()
+    // Code that continues in this tick only seems to wait for something else.
+    if (this.#registry.size > 0) await yieldToEventLoop()
     for (const active of this.#registry) {
       if (active.isPausing) {
         this.#leave(active)

@@ -48,7 +48,12 @@ export class RunRegistry<P extends Principal> {
     this.#isClosing = true
   }
 
-  /** All runs in progress, also those whose task is gone. */
+  /** How many runs are in progress, also those whose task is gone. */
+  get size(): number {
+    return this.#active.size
+  }
+
+  /** All of them. */
   [Symbol.iterator](): IterableIterator<ActiveRun<P>> {
     return this.#active.values()
   }
