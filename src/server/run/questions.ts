@@ -204,7 +204,7 @@ export class Questions<P extends Principal> {
    */
   withdrawUnwanted(name: string, reason: Error): void {
     const { journal } = this.#parts
-    const replayed = this.#run.signal().aborted ? undefined : this.#replayed.get(name)
+    const replayed = this.#replayed.get(name)
     if (replayed?.isAsked === true) replayed.unwanted = reason
     else if (replayed !== undefined || this.#isWaiting(name)) this.dropNamed(name, reason)
     else

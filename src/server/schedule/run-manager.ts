@@ -87,16 +87,10 @@ export class RunManager<P extends Principal> {
   async close(graceMs: number): Promise<void> {
     this.#registry.close()
     this.#waitingTasks.close()
-    // Code that continues in this tick only seems to wait for something else.
-    if (this.#registry.size > 0) await yieldToEventLoop()
-    for (const active of this.#registry) {
-      if (active.isPausing) {
-        this.#leave(active)
-        active.run.abort(unavailable())
-      } else this.#idle.end(active)
-    }
-    const ended = [...this.#registry].map((active) => active.ended)
-    await settleWithin(this.#settings.clock, graceMs, ended)
+    const waiting = this.#endWaiting()
+    const ended = waiting.then((runs) => Promise.allSettled(runs))
+    await settleWithin(this.#settings.clock, graceMs, [ended])
+    await waiting
     for (const active of this.#registry) {
       this.#leave(active)
       active.run.detach(unavailable())
@@ -106,6 +100,19 @@ export class RunManager<P extends Principal> {
     await this.#scheduler.close()
     await this.#settings.windows?.close()
     this.#stopLimiting()
+  }
+
+  /** Ends the waiting of all runs. @returns Their ends. */
+  async #endWaiting(): Promise<readonly Promise<void>[]> {
+    // Code that continues in this tick only seems to wait for something else.
+    if (this.#registry.size > 0) await yieldToEventLoop()
+    for (const active of this.#registry) {
+      if (active.isPausing) {
+        this.#leave(active)
+        active.run.abort(unavailable())
+      } else this.#idle.end(active)
+    }
+    return [...this.#registry].map((active) => active.ended)
   }
 
   /** The agent shuts down: another process continues the task, or it fails. */

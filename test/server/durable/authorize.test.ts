@@ -87,6 +87,31 @@ test('an expired one that is asked again waits without a process, and gets the n
   expect([...a.errors, ...b.errors]).toEqual([])
 })
 
+test('one whose signal was there before is not asked in a replay', async () => {
+  const last = [new Promise<void>(() => undefined), Promise.resolve()]
+  const { a, b, clock } = replicas(async (run) => {
+    await run.waitFor('start')
+    const calendar = async (): Promise<unknown[]> =>
+      await Promise.all([run.sleep('pause', { ms: 20 }), run.authorize('calendar', ASK)])
+    const values = async (): Promise<void> => void (await Promise.resolve(run.now()))
+    const [[, account]] = await Promise.all([calendar(), values()])
+    await last.shift()
+    return String(account)
+  })
+  const { id } = await begin(a, 'go')
+  await settle()
+  await a.tasks.signal(id, 'calendar', 'Ada')
+  await a.tasks.signal(id, 'start', null)
+  await settle()
+  clock.advance(20)
+  await settle()
+  a.store.fail()
+  await pass(clock, async () => (await stateAt(b, id)) === 'completed')
+  expect(await resultAt(b, id)).toEqual(['Ada'])
+  expect(await questionsAsked(b, id)).toBe(0)
+  expect(b.errors).toEqual([])
+})
+
 test('a canceled task ends it', async () => {
   const { a, b, clock } = replicas(login)
   const { id } = await begin(a, 'go')

@@ -1,7 +1,7 @@
 /** Delegations whose process closes, dies or lets go of its run. */
 import { deadLetters, redrive } from 'a2a-tasks'
 import { DurableTaskManager, type TaskStore } from 'a2a-tasks/durable'
-import { createRequestHandler, type Execute, type RequestHandler } from 'a2a-tasks/server'
+import { createRequestHandler, type Execute, type RequestHandler, type Run } from 'a2a-tasks/server'
 import { ManualClock } from 'a2a-tasks/testing'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { call, jsonRpc, ORIGIN, taskOf, user } from '../spec/support/agent.js'
@@ -383,25 +383,38 @@ describe('the cancel of a task whose process has died', () => {
     expect(a.errors).toEqual([])
   })
 
-  test('reaches an agent that works after an answer to a question with the signal of the run', async () => {
-    const slow = await slowChild()
-    const { a, b, clock } = replicas(async (run) => {
-      await run.approve('book', { message: 'Book?', signal: run.signal })
-      return (await run.delegate('book', slow.client, 'Lisbon')).text
-    })
-    const { id } = await begin(a, 'go')
-    await until(async () => (await stateAt(a, id)) === 'input-required')
-    await begin(a, 'approve', id)
-    await until(async () => (await a.tasks.journal(id)).some(({ entry }) => entry.kind === 'handle'))
-    a.store.fail()
-    await b.tasks.cancelTask(id)
-    for (let sweeps = 0; sweeps < 3; sweeps += 1) {
-      await settle()
-      clock.advance(15_001)
-    }
-    await until(() => slow.tasks.countTasks({ state: 'canceled' }) === 1)
-    expect(b.errors).toEqual([])
-  })
+  const APPROVALS: Record<string, (run: Run) => Promise<unknown>> = {
+    'a question': (run) => run.approve('book', { message: 'Book?', signal: run.signal }),
+    // The journal has its answer after the step.
+    'a question beside a step': (run) =>
+      Promise.all([
+        run.approve('book', { message: 'Book?', signal: run.signal }),
+        run.step('look', () => 'looked'),
+      ]),
+  }
+  const approvals = Object.entries(APPROVALS)
+  test.each(approvals)(
+    'reaches an agent that works after %s with the signal of the run',
+    async (_, approve) => {
+      const slow = await slowChild()
+      const { a, b, clock } = replicas(async (run) => {
+        await approve(run)
+        return (await run.delegate('book', slow.client, 'Lisbon')).text
+      })
+      const { id } = await begin(a, 'go')
+      await until(async () => (await stateAt(a, id)) === 'input-required')
+      await begin(a, 'approve', id)
+      await until(async () => (await a.tasks.journal(id)).some(({ entry }) => entry.kind === 'handle'))
+      a.store.fail()
+      await b.tasks.cancelTask(id)
+      for (let sweeps = 0; sweeps < 3; sweeps += 1) {
+        await settle()
+        clock.advance(15_001)
+      }
+      await until(() => slow.tasks.countTasks({ state: 'canceled' }) === 1)
+      expect(b.errors).toEqual([])
+    },
+  )
 
   test('reaches an agent that works beside steps of which the code asks later', async () => {
     const slow = await slowChild()
