@@ -31,8 +31,6 @@ export interface ActiveRun<P extends Principal> {
   readonly run: RunController<P>
   /** The message that the run was begun for. */
   readonly message: QueuedMessage<P>
-  /** Resolves when the executor has settled and its result is stored. */
-  ended: Promise<void>
   /** The task, once there is one. */
   task: TaskKey | undefined
   /** The task before any work on it, where a stream begins with it. */
@@ -137,7 +135,6 @@ export function toActiveRun<P extends Principal>(
     message,
     isCounted: false,
     stored: undefined,
-    ended: Promise.resolve(),
     task: undefined,
     opening: undefined,
     hasReturned: false,

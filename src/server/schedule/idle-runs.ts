@@ -4,6 +4,7 @@
  * @module
  */
 import { A2AError } from '../../core/errors.js'
+import { yieldToEventLoop } from '../../runtime/timers.js'
 import type { Principal } from '../caller.js'
 import type { Settings } from '../options.js'
 import type { ActiveRun } from './active-run.js'
@@ -30,16 +31,22 @@ export class IdleRuns<P extends Principal> {
   /** The run waits, for the user or something else. */
   onWaiting(active: ActiveRun<P>): void {
     const { settings, registry } = this.#context
-    // What the code asks for in this tick comes first: it is recorded with the question.
-    if (registry.isClosing) active.stopTimer = settings.clock.schedule(() => this.end(active), 0)
+    if (registry.isClosing) void this.end(active)
     else if (isShared(settings.tasks)) this.#letGoLater(active)
   }
 
-  /** Ends the waiting of a run, because the agent is closing. */
-  end(active: ActiveRun<P>): void {
-    const { run } = active
-    if (run.turn.hasWaits && this.#mayLetGo(active)) this.#letGo(active)
-    else if (run.turn.isAsking) run.abort(unavailable())
+  /**
+   * Ends the waiting of a run, because the agent is closing. What its code does in this tick comes first: until then, it may only
+   * seem to wait.
+   */
+  async end(active: ActiveRun<P>): Promise<void> {
+    const { registry, handsOver } = this.#context
+    const { turn } = active.run
+    await yieldToEventLoop()
+    if (!registry.has(active)) return
+    if ((handsOver() || turn.hasWaits) && this.#mayLetGo(active)) this.#letGo(active)
+    // Code that catches the reason may end its task, which another process would continue.
+    else if (turn.isAsking && !handsOver()) active.run.abort(unavailable())
   }
 
   /** Lets go of a run that only waits: its turn continues from the journal, in any process. */

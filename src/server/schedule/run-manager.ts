@@ -5,7 +5,6 @@
  */
 import type { TaskKey } from '../../core/task.js'
 import { settleWithin } from '../../runtime/shutdown.js'
-import { yieldToEventLoop } from '../../runtime/timers.js'
 import { Acceptance } from './acceptance.js'
 import { handOver, markChild, toActiveRun, type ActiveRun } from './active-run.js'
 import { AutoStart } from './auto-start.js'
@@ -88,8 +87,7 @@ export class RunManager<P extends Principal> {
     this.#registry.close()
     this.#waitingTasks.close()
     const waiting = this.#endWaiting()
-    const ended = waiting.then((runs) => Promise.allSettled(runs))
-    await settleWithin(this.#settings.clock, graceMs, [ended])
+    await settleWithin(this.#settings.clock, graceMs, [waiting.then(() => this.#registry.empty())])
     await waiting
     for (const active of this.#registry) {
       this.#leave(active)
@@ -102,17 +100,14 @@ export class RunManager<P extends Principal> {
     this.#stopLimiting()
   }
 
-  /** Ends the waiting of all runs. @returns Their ends. */
-  async #endWaiting(): Promise<readonly Promise<void>[]> {
-    // Code that continues in this tick only seems to wait for something else.
-    if (this.#registry.size > 0) await yieldToEventLoop()
-    for (const active of this.#registry) {
+  async #endWaiting(): Promise<void> {
+    const isOver = [...this.#registry].map(async (active) => {
       if (active.isPausing) {
         this.#leave(active)
         active.run.abort(unavailable())
-      } else this.#idle.end(active)
-    }
-    return [...this.#registry].map((active) => active.ended)
+      } else await this.#idle.end(active)
+    })
+    await Promise.all(isOver)
   }
 
   /** The agent shuts down: another process continues the task, or it fails. */
@@ -173,7 +168,7 @@ export class RunManager<P extends Principal> {
     }
     registry.add(active)
     this.#startTimer(active)
-    active.ended = this.#execute(active, request.needsTask === true).catch((error: unknown) => {
+    void this.#execute(active, request.needsTask === true).catch((error: unknown) => {
       // The manager of tasks itself has failed.
       this.#settings.onError(error, { during: 'execute', taskId: run.createdId })
       run.response.reject(error as Error)

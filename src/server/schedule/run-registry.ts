@@ -33,6 +33,7 @@ export class RunRegistry<P extends Principal> {
   /** Runs that are about to begin, by a message that is not stored yet. */
   readonly #reserved = new Set<OwnerFilter>()
   #isClosing = false
+  #onEmpty = (): void => {}
 
   constructor(clock: Clock, limits: RunLimits) {
     this.#clock = clock
@@ -48,12 +49,7 @@ export class RunRegistry<P extends Principal> {
     this.#isClosing = true
   }
 
-  /** How many runs are in progress, also those whose task is gone. */
-  get size(): number {
-    return this.#active.size
-  }
-
-  /** All of them. */
+  /** All runs in progress, also those whose task is gone. */
   [Symbol.iterator](): IterableIterator<ActiveRun<P>> {
     return this.#active.values()
   }
@@ -69,6 +65,13 @@ export class RunRegistry<P extends Principal> {
 
   delete(active: ActiveRun<P>): void {
     if (this.#active.delete(active)) this.held.remove(active.message)
+    if (this.#active.size === 0) this.#onEmpty()
+  }
+
+  /** Resolves when no run is in progress. */
+  empty(): Promise<void> {
+    if (this.#active.size === 0) return Promise.resolve()
+    return new Promise((resolve) => (this.#onEmpty = resolve))
   }
 
   /** See {@link Deadlines.set}. */

@@ -249,6 +249,27 @@ test.each([
   expect([...a.errors, ...b.errors]).toEqual([])
 })
 
+test('code that catches the end of its question ends no task that another process continues', async () => {
+  const work = gate()
+  const { a, b, clock } = replicas(async (run) => {
+    const verdict = run.approve('book', { message: 'Book?' })
+    const [first] = await Promise.allSettled([verdict, run.step('look', async () => await work.opened)])
+    return first.status === 'fulfilled' ? first.value : 'refused'
+  })
+  const { id } = await begin(a, 'go')
+  await settle()
+  const closed = a.handler.close({ graceMs: 10_000 })
+  await settle()
+  work.open()
+  await closed
+  await a.tasks.destroy()
+  await pass(clock, async () => (await asked(b, id)).length > 0)
+  await answer(b, id, { 'book#1': 'approve' })
+  await pass(clock, async () => (await stateAt(b, id)) === 'completed')
+  expect(await resultAt(b, id)).toEqual(['approve'])
+  expect([...a.errors, ...b.errors]).toEqual([])
+})
+
 test('a question may have the signal of its run when the user cancels', async () => {
   const reasons: unknown[] = []
   const { a, clock } = replicas(async (run) => {

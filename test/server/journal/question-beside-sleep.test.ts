@@ -267,7 +267,7 @@ describe('a question stays the status message', () => {
     expect(await states(b, id)).toEqual(['working', 'input-required'])
   })
 
-  test('when the process has moved the task on after its question was dropped', async () => {
+  test('when the code of the process that closes goes on after its question was dropped', async () => {
     const { all, clock } = cluster(
       [true, false].map((isFirst): Execute => async (run) => {
         const answer = run.requireInput('Which city?')
@@ -280,9 +280,10 @@ describe('a question stays the status message', () => {
     await settle()
     void a.handler.close({ graceMs: 1 })
     await settle()
-    expect(await stateAt(b, id)).toBe('working')
-    await pass(clock, async () => (await stateAt(b, id)) === 'input-required')
     expect(await shown(b, id)).toEqual(asked)
+    await send(b, 'Lisbon', id)
+    await pass(clock, async () => (await stateAt(b, id)) === 'completed')
+    expect(await resultOf(b, id)).toEqual(['Lisbon'])
   })
 
   test('when the code that continues reports progress before it has asked again', async () => {
