@@ -39,6 +39,7 @@ import {
   type StandardSchema,
 } from '../standard-schema.js'
 import { toMessage } from './agent-message.js'
+import { isAnsweredBy, requireAnsweredBy } from './answered-by.js'
 import type {
   AnswersTo,
   AnswerSchema,
@@ -117,6 +118,8 @@ interface AskSettings {
   readonly expiresInMs: number | undefined
   readonly signal: AbortSignal | undefined
   readonly state: AskingState
+  /** Who may answer. `undefined` where only the owner of the task may. */
+  readonly answeredBy: readonly string[] | undefined
 }
 
 /** The calls of a run that ask with a schema. */
@@ -158,7 +161,8 @@ export class TypedQuestions {
   }
 }
 
-const ASK_KEYS = ['attempts', 'expiresInMs', 'signal']
+const WAIT_KEYS = ['attempts', 'expiresInMs', 'signal']
+const ASK_KEYS = [...WAIT_KEYS, 'answeredBy']
 const MAX_QUESTIONS = 50
 const MAX_VERDICTS = 20
 /** The most characters of the id of a call in that of a question. */
@@ -240,7 +244,7 @@ const DECLINE = ['decline'] as const
 function authorize(host: AskHost, name: string, options: AuthorizeOptions): Promise<unknown> {
   const example = `{ url: 'https://login.example', message: 'Let me read your calendar' }`
   requireName('signal', name, `run.authorize('calendar', ${example})`)
-  const keys = ['url', 'message', ...ASK_KEYS]
+  const keys = ['url', 'message', ...WAIT_KEYS]
   const given = readOptions(options, keys, 'run.authorize', undefined, `an object after the name: ${example}`)
   const { message } = given
   requireText('message', message)
@@ -291,11 +295,12 @@ function requireText(option: string, value: unknown): void {
   throw new TypeError(`"${option}" must be a text, got ${describe(value)}`)
 }
 
-function toSettings({ attempts = 3, expiresInMs, signal }: AskOptions): AskSettings {
+function toSettings({ attempts = 3, expiresInMs, signal, answeredBy }: AskOptions): AskSettings {
   if (!Number.isInteger(attempts) || attempts < 1 || attempts > 100)
     throw new RangeError(`"attempts" must be a whole number from 1 to 100, got ${describe(attempts)}`)
   if (expiresInMs !== undefined) requirePositive('expiresInMs', expiresInMs)
-  return { attempts, expiresInMs, signal, state: 'input-required' }
+  const answerers = answeredBy === undefined ? undefined : requireAnsweredBy(answeredBy)
+  return { attempts, expiresInMs, signal, state: 'input-required', answeredBy: answerers }
 }
 
 function toItem(
@@ -320,7 +325,7 @@ function toItem(
 async function askAll(
   host: AskHost,
   items: readonly Item[],
-  { attempts, expiresInMs, signal, state }: AskSettings,
+  { attempts, expiresInMs, signal, state, answeredBy }: AskSettings,
 ): Promise<Record<string, ReadonlyJson>> {
   const { taskId } = host
   const [first] = items
@@ -347,6 +352,7 @@ async function askAll(
       requireTime(host, next, timer, late)
       const found = await askOnce(host, [...open.values()], {
         state,
+        answeredBy,
         posed,
         problem,
         timer,
@@ -439,12 +445,12 @@ async function askOnce(
   items: readonly Item[],
   {
     state,
+    answeredBy,
     posed,
     problem,
     timer,
     giveUp,
-  }: {
-    readonly state: AskingState
+  }: Pick<AskSettings, 'state' | 'answeredBy'> & {
     readonly posed: Posed
     readonly problem: string | undefined
     readonly timer: QuestionTimer | undefined
@@ -455,12 +461,16 @@ async function askOnce(
   const { journal, signal } = host
   const check: CheckAnswer = (message) => requireFitting(items, answersIn(message) ?? new Map())
   const [first] = items
-  const { name, answer, isShown, done } = host.questions.pose(state, promptOf(items, problem, timer?.dueAt), {
-    // Questions that are asked together have their answers together.
-    name: first?.id ?? state,
-    check,
-    isParallel: first?.toolCallId !== undefined,
-  })
+  const { name, answer, isShown, done } = host.questions.pose(
+    state,
+    promptOf(items, problem, timer?.dueAt, answeredBy),
+    {
+      // Questions that are asked together have their answers together.
+      name: first?.id ?? state,
+      check,
+      isParallel: first?.toolCallId !== undefined,
+    },
+  )
   posed.name = name
   giveUp?.()
   const message = await answer.finally(() => delete posed.name)
@@ -469,7 +479,9 @@ async function askOnce(
     // An earlier attempt has recorded it.
     if (known !== undefined) return known.value as Found
     const isSeen = isShown() || isAskedBefore(host, first, message)
-    const isEarly = !isSeen && items.some(({ form }) => hasChoice(form))
+    const isUnseen = !isSeen && items.some(({ form }) => hasChoice(form))
+    // Nobody else can send an answer while the question is open.
+    const isEarly = isUnseen || !isAnsweredBy(answeredBy, host.task().peek() ?? undefined, message)
     const read = isEarly
       ? { values: {}, problem: 'Your last message came before this question', isEarly }
       : await readAnswer(host, items, message)
@@ -484,7 +496,12 @@ async function askOnce(
 }
 
 /** The message that asks all questions: sentences for people, and a part for clients that know the extension. */
-function promptOf(items: readonly Item[], problem: string | undefined, expiresAt: string | undefined): Say {
+function promptOf(
+  items: readonly Item[],
+  problem: string | undefined,
+  expiresAt: string | undefined,
+  answeredBy: readonly string[] | undefined,
+): Say {
   const questions = items.map(({ id, say, jsonSchema, url, toolCallId }): OpenQuestion => ({
     id,
     message:
@@ -493,6 +510,7 @@ function promptOf(items: readonly Item[], problem: string | undefined, expiresAt
     ...(expiresAt !== undefined && { expiresAt }),
     ...(url !== undefined && { url }),
     ...(toolCallId !== undefined && { toolCallId }),
+    ...(answeredBy !== undefined && { answeredBy }),
   }))
   const [only, ...others] = items
   const own = only === undefined || typeof only.say === 'string' ? undefined : only.say
