@@ -53,8 +53,8 @@ type FakeStreamPart =
 const TOKEN_CHARACTERS = 4
 
 /**
- * A model with a script: a list of answers for each message of the user in the conversation. The last list is for all further
- * messages. The n-th answer of a list is for a model that has spoken n − 1 times since the message. So the model has no state, and
+ * A model with a script: a list of answers for each message of the user in the conversation, answers to questions included. The
+ * last list is for all further messages. The n-th answer of a list is for a model that has spoken n − 1 times since the message. So the model has no state, and
  * an agent without memory, which sees one message, gets the first list each time. A stream has a piece for each word. The usage is
  * about that of a real model.
  *

@@ -41,7 +41,7 @@ function idFor({ owner: ofTask = '' }: Pick<TaskSnapshot, 'owner'>, owner: strin
 }
 
 /** Who has sent the message to this task; `undefined` for its owner. */
-export function senderOf({ metadata }: Pick<DeepReadonly<Message>, 'metadata'>): string | undefined {
+function senderOf({ metadata }: Pick<DeepReadonly<Message>, 'metadata'>): string | undefined {
   const mark = metadata?.[QUESTIONS]
   return isRecord(mark) && typeof mark['answeredBy'] === 'string' ? mark['answeredBy'] : undefined
 }
