@@ -11,8 +11,6 @@ import { fakeModel } from 'a2a-tasks/testing'
 
 // Use a model of a provider, such as openai('gpt-5') of @ai-sdk/openai.
 const model = fakeModel([
-  // The agent itself asks first.
-  'How long do you stay?',
   ['Let me look at the weather. ', { tool: 'weather', input: { city: 'Rome' } }],
   { tool: 'book', input: { city: 'Rome' } },
   'Have a good trip!',
@@ -38,7 +36,7 @@ const handler = createRequestHandler({
       model: ai.model(model),
       tools: ai.tools({ weather, book }),
       toolApproval: ai.approval({ book: 'user-approval' }, { message: () => 'Book the flight for 42 €?' }),
-      messages: await ai.messages(),
+      messages: await ai.messages({ earlier: 20 }),
       stopWhen: isStepCount(10),
       abortSignal: run.signal,
     })

@@ -6,12 +6,14 @@
 import type { JsonObject, ReadonlyJson } from '../core/json-types.js'
 import type { DeepReadonly, Part } from '../core/task.js'
 import { isRecord } from '../runtime/unread.js'
+import type { ConversationPage } from '../server/run/run.js'
 import { answersIn, questionsIn } from '../wire/question/questions.js'
 import { toolCallsIn, type ToolCall } from '../wire/tool-calls.js'
 import { answerIdOf, type AgentRun } from './turn.js'
 import type { ContentPart, JsonLike, ModelMessageLike, ToolOutput } from './types.js'
 
 type AnyPart = DeepReadonly<Part>
+type Entry = ConversationPage['entries'][number]
 
 /** A message, or an artifact with the role `'agent'`: what `run.messages` and `run.conversation()` have. */
 export interface ConversationPart {
@@ -22,7 +24,10 @@ export interface ConversationPart {
 
 /** Options of `messages`. */
 export interface MessagesOptions {
-  /** How many messages and artifacts of the earlier tasks of the conversation come before those of this task. Default is `0`. */
+  /**
+   * How many messages and artifacts of the earlier tasks of the conversation come before those of this task, without the reasons
+   * of those that have failed. Default is `0`: the model does not know what was said in earlier tasks.
+   */
   readonly earlier?: number | undefined
 }
 
@@ -31,7 +36,7 @@ export async function readMessages(
   run: AgentRun,
   { earlier = 0 }: MessagesOptions,
 ): Promise<ModelMessageLike[]> {
-  const before = earlier === 0 ? [] : (await run.conversation({ limit: earlier })).entries
+  const before = earlier === 0 ? [] : (await run.conversation({ limit: earlier })).entries.filter(isSaid)
   const { messages, message } = run
   // Reading the task creates it.
   const artifacts = messages.length > 1 ? run.task.artifacts : []
@@ -41,6 +46,13 @@ export async function readMessages(
     return isPast ? [each, { role: 'agent', parts: answer.parts, metadata: answer.metadata }] : [each]
   })
   return toModelMessages([...before, ...own])
+}
+
+/** All but the reason why a task has failed: a sentence of this library or of the code, which a model would take for its own. */
+function isSaid(entry: Entry, at: number, all: readonly Entry[]): boolean {
+  const next = all[at + 1]
+  const isLast = next?.taskId !== entry.taskId || next.type === 'artifact'
+  return !(isLast && entry.type === 'message' && entry.role === 'agent' && entry.state === 'failed')
 }
 
 /**

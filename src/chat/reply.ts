@@ -22,14 +22,16 @@ interface ShownCall {
   readonly name: string
   readonly isOver: boolean
   readonly isAsked: boolean
+  /** An earlier message of the chat shows it, and this one does not. */
+  readonly isEarlier: boolean
 }
 
 export interface Reply {
   /** What this event tells is shown by an earlier message of the chat. */
   readonly skip: (event: RemoteEvent) => void
   readonly event: (event: RemoteEvent) => void
-  /** These questions have been asked; the approvals among them have answers, by their ids. */
-  readonly answered: (questions: readonly OpenQuestion[], answers: ReadonlyMap<string, unknown>) => void
+  /** The questions of this message have been asked; the approvals among them have answers, by the ids of the questions. */
+  readonly answered: (message: Message | undefined, answers: ReadonlyMap<string, unknown>) => void
   /** Call it last. */
   readonly end: (result: RunResult) => void
 }
@@ -67,8 +69,10 @@ export function writeReply({ write, id, continued, hasApprovals = true }: ReplyO
       closed.push({ toolCallId, isApproved: approved === true })
       isOver = true
     }
-    calls.set(toolCallId, { name, isOver, isAsked: approvalId !== undefined })
+    calls.set(toolCallId, { name, isOver, isAsked: approvalId !== undefined, isEarlier: false })
   }
+  /** By questions: the messages that have asked each. */
+  const askings = new Map<string, readonly string[]>()
   const sources = new Set<string>()
   let hasBegun = false
   let hasReports = false
@@ -101,15 +105,23 @@ export function writeReply({ write, id, continued, hasApprovals = true }: ReplyO
     const isOver = state !== 'called' && state !== 'progress'
     // An earlier message shows those that are over. Another turn may use the id again.
     if (parts.isEarlier ? !isOver : known?.isOver === true && state !== 'called') return
-    if (known === undefined || known.isOver) {
+    if (known === undefined || known.isOver || known.isEarlier) {
       parts.put({ type: 'tool-input-available', toolCallId, toolName: name, input: input ?? null, ...TOOL })
     }
     const isAsked = known?.isAsked === true
-    calls.set(toolCallId, { name, isOver, isAsked })
+    calls.set(toolCallId, { name, isOver, isAsked, isEarlier: parts.isEarlier })
     parts.put(...outcomeOf(call, isAsked))
   }
 
+  const note = (message: Message): void => {
+    for (const { id } of questionsIn(message)) {
+      const known = askings.get(id) ?? []
+      if (!known.includes(message.messageId)) askings.set(id, [...known, message.messageId])
+    }
+  }
+
   const showMessage = (message: Message): void => {
+    note(message)
     toolCallsIn(message).forEach(showCall)
     const text = textOf(message)
     if (message.metadata?.['reasoning'] === true && message.messageId !== lastReasoning) {
@@ -164,7 +176,10 @@ export function writeReply({ write, id, continued, hasApprovals = true }: ReplyO
       const about = event.type === 'task' ? { ...event.task, taskId: event.task.id } : event
       tell(state, about, textIn(message, told?.state === state ? told.text : ''))
     }
-    if (event.type === 'task') for (const each of event.task.artifacts) showArtifact(each, false)
+    if (event.type === 'task') {
+      event.task.messages.forEach(note)
+      for (const each of event.task.artifacts) showArtifact(each, false)
+    }
     if (message !== undefined) showMessage(message)
   }
 
@@ -175,26 +190,34 @@ export function writeReply({ write, id, continued, hasApprovals = true }: ReplyO
   }
 
   /** Asks for an approval of a call of a tool, whose id it returns. */
-  const ask = ({ id: approvalId, message, toolCallId: about = '' }: OpenQuestion): string => {
-    const [name = approvalId] = approvalId.split('#', 1)
-    const isOpen = calls.get(about)?.isOver === false
+  const ask = ({ id, message, toolCallId: about = '' }: OpenQuestion, approvalId: string): string => {
+    const [name = id] = id.split('#', 1)
+    const call = calls.get(about)
+    const isOpen = call?.isOver === false && !call.isEarlier
     const toolCallId = approvals.get(approvalId) ?? (isOpen ? about : approvalId)
     // A question that is about no call of a tool is one itself.
     if (toolCallId === approvalId) showCall({ id: approvalId, name, state: 'called', input: { message } })
-    calls.set(toolCallId, { name, isOver: false, isAsked: true })
+    calls.set(toolCallId, { name, isOver: false, isAsked: true, isEarlier: false })
     parts.put({ type: 'tool-approval-request', approvalId, toolCallId, reason: message })
     return toolCallId
   }
 
-  const answered: Reply['answered'] = (questions, answers) => {
-    for (const question of questions.filter(hasOwnForm)) {
-      const { id: approvalId } = question
-      if (!answers.has(approvalId)) continue
-      const approved = answers.get(approvalId) === 'approve'
-      const toolCallId = ask(question)
+  /** Where words have answered an approval, it is asked again: AI SDK takes the first of several approvals with one id. */
+  const approvalIdOf = (id: string, asking: Message | undefined): string => {
+    const at = askings.get(id)?.indexOf(asking?.messageId ?? '') ?? 0
+    return at > 0 ? `${id}/${at + 1}` : id
+  }
+
+  const answered: Reply['answered'] = (message, answers) => {
+    for (const question of questionsIn(message).filter(hasOwnForm)) {
+      const { id } = question
+      if (!answers.has(id)) continue
+      const approved = answers.get(id) === 'approve'
+      const approvalId = approvalIdOf(id, message)
+      const toolCallId = ask(question, approvalId)
       parts.put({ type: 'tool-approval-response', approvalId, approved })
       if (toolCallId !== approvalId) continue
-      calls.set(toolCallId, { name: approvalId, isOver: true, isAsked: true })
+      calls.set(toolCallId, { name: approvalId, isOver: true, isAsked: true, isEarlier: false })
       parts.put(outcomeOfApproval(toolCallId, approved))
     }
   }
@@ -216,7 +239,7 @@ export function writeReply({ write, id, continued, hasApprovals = true }: ReplyO
       case 'auth-required': {
         const questions = openQuestionsOf(result.task)
         for (const question of questions) {
-          if (hasOwnForm(question)) ask(question)
+          if (hasOwnForm(question)) ask(question, approvalIdOf(question.id, result.task.message))
           else parts.put({ type: 'data-question', id: question.id, data: question })
         }
         if (questions.length === 0) parts.append('/question', [{ text: result.text }])
@@ -276,6 +299,12 @@ function isReport(message: Message): boolean {
     toolCallsIn(message).length > 0 ||
     questionsIn(message).length > 0
   )
+}
+
+/** Whether an approval is about the question with this id, in one of its askings. */
+export function isApprovalOf(approvalId: unknown, id: string): boolean {
+  if (typeof approvalId !== 'string' || !approvalId.startsWith(id)) return false
+  return approvalId === id || /^\/\d+$/.test(approvalId.slice(id.length))
 }
 
 /** Whether its answers are yes and no, as those of an approval of AI SDK. */

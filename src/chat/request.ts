@@ -10,6 +10,7 @@ import type { CallOptions, SendOptions } from '../client/message.js'
 import { isRecord, type Unread } from '../runtime/unread.js'
 import { answerPart, openQuestionsOf } from '../wire/question/questions.js'
 import type { RemoteTask } from '../wire/client/dialect.js'
+import { isApprovalOf } from './reply.js'
 import type { ChatMessage, ChatMetadata, RequestOptions, SendRequest } from './types.js'
 
 /** The message that the user has just written, or the one of the assistant whose approvals are answered. */
@@ -54,7 +55,7 @@ export function approvalsIn(message: ChatMessage, task: RemoteTask): Record<stri
   const entries = message.parts.flatMap((part) => {
     const { state, approval }: Unread = { ...part }
     if (state !== 'approval-responded' || !isRecord(approval)) return []
-    const id = open.find((each) => each === approval['id'])
+    const id = open.find((each) => isApprovalOf(approval['id'], each))
     return id === undefined ? [] : [[id, approval['approved'] === true ? 'approve' : 'reject'] as const]
   })
   return Object.fromEntries(entries)

@@ -53,25 +53,37 @@ type FakeStreamPart =
 const TOKEN_CHARACTERS = 4
 
 /**
- * A model that gives `answers` in their order: the n-th to a conversation in which the model has spoken n − 1 times. So it has no
- * state, and a new conversation gets the first one. A stream has a piece for each word. The usage is about that of a real model.
+ * A model with a script: a list of answers for each message of the user in the conversation, answers to questions included. The
+ * last list is for all further messages. The n-th answer of a list is for a model that has spoken n − 1 times since the message. So the model has no state, and
+ * an agent without memory, which sees one message, gets the first list each time. A stream has a piece for each word. The usage is
+ * about that of a real model.
  *
- * A call after the last answer rejects with an `Error`, which fails the task of the agent.
+ * A call after the last answer of a list rejects with an `Error`, which fails the task of the agent.
  *
+ * @param answers - The answers to the first message of the user.
+ * @param later - Those to the second one, and so on. Default is the first list again.
  * @example
- * const model = fakeModel([{ tool: 'book', input: { city: 'Rome' } }, 'Have a good trip'])
+ * const model = fakeModel([{ tool: 'book', input: { city: 'Rome' } }, 'Have a good trip'], ['You fly to Rome'])
  */
-export function fakeModel(answers: readonly FakeAnswer[]): FakeModel {
+export function fakeModel(
+  answers: readonly FakeAnswer[],
+  ...later: readonly (readonly FakeAnswer[])[]
+): FakeModel {
+  const turns = [answers, ...later]
   const contentFor = ({ prompt }: FakeRequest): FakeContent[] => {
-    const spoken = prompt.filter(({ role }) => role === 'assistant').length
-    const answer = answers[spoken]
-    if (answer === undefined) {
-      throw new Error(`fakeModel() has ${answers.length} answers, and was asked for answer ${spoken + 1}`)
-    }
+    const turn = Math.max(1, prompt.filter(({ role }) => role === 'user').length)
+    const since = prompt.slice(prompt.findLastIndex(({ role }) => role === 'user') + 1)
+    const count = since.filter(({ role }) => role === 'assistant').length + 1
+    const own = turns[turn - 1] ?? turns.at(-1) ?? []
+    const answer = own[count - 1]
+    if (answer === undefined)
+      throw new Error(
+        `fakeModel() has ${own.length} answers to message ${turn} of the user, and was asked for answer ${count}`,
+      )
     const parts = isList(answer) ? answer : [answer]
     return parts.map((part, at): FakeContent => {
       if (typeof part === 'string') return { type: 'text', text: part }
-      const toolCallId = `call-${spoken + 1}-${at + 1}`
+      const toolCallId = `call-${turn}-${count}-${at + 1}`
       return { type: 'tool-call', toolCallId, toolName: part.tool, input: JSON.stringify(part.input) }
     })
   }

@@ -95,7 +95,7 @@ describeWith('ai', () => {
         return server
       }
       const killed = await start()
-      const asked = await run(['send', url, 'A trip to Rome'])
+      const asked = await run(['send', url, 'A trip to Rome', '--context', 'trip'])
       expect(asked).toMatchObject({
         code: 5,
         stderr: expect.stringContaining('book({"city":"Rome"})?') as unknown,
@@ -108,6 +108,10 @@ describeWith('ai', () => {
       expect(await run(['send', url, 'approve', '--task', task, '-q'])).toMatchObject({
         code: 0,
         stdout: expect.stringMatching(/Pack for the sun\.\n$/) as unknown,
+      })
+      expect(await run(['send', url, 'Where do I go?', '--context', 'trip', '-q'])).toMatchObject({
+        code: 0,
+        stdout: 'You have a flight to Rome, and it is sunny there.\n',
       })
       const called = execFileSync(process.execPath, ['client.js', url], { cwd: folder, encoding: 'utf8' })
       expect(called).toMatch(/Pack for the sun\.\n$/)

@@ -109,7 +109,12 @@ describe('an error says what is wrong and what to do', () => {
       /not JSON[^]*Is the URL that of an A2A agent/,
     ],
     ['a card without a name', ({ other }) => ['card', `${other}/empty`], 3, /card\.name is missing/],
-    ['no such task', ({ agent }) => ['get', agent, 'nope'], 4, /Task not found: nope\n.*a2a-tasks list/],
+    [
+      'no such task',
+      ({ agent }) => ['get', agent, 'nope'],
+      4,
+      /Task not found: nope\nCheck the id\. .+ those in memory at each restart/,
+    ],
     [
       'a URL without a scheme',
       () => ['send', 'localhost:3000', 'x'],

@@ -112,6 +112,19 @@ test('dev tells the new agent its port, so that clients call it there', async ()
   expect(await run(['send', url, 'Ada', '-q'])).toMatchObject({ code: 0, stdout: 'Hello, Ada!\n' })
 })
 
+test('dev says that tasks are in memory, which a restart loses', async () => {
+  const folder = temporaryFolder()
+  install(folder)
+  writeFileSync(join(folder, 'agent.mjs'), `export default () => 'x'`)
+  const port = new URL(await closedUrl()).port
+  let said = ''
+  for await (const text of startDev(['agent.mjs', '--port', port], folder)) {
+    said += text
+    if (said.includes('openTasks')) break
+  }
+  expect(said).toContain('Its tasks are in memory, and gone when it restarts')
+})
+
 /** Lines of a program that serves, until the test is over. */
 function startDev(args: readonly string[], cwd: string): AsyncIterable<string> {
   const child = spawn(process.execPath, [PROGRAM, 'dev', ...args], { cwd, stdio: ['ignore', 'pipe', 'pipe'] })

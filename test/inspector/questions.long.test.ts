@@ -29,6 +29,17 @@ async function confirm(page: Page): Promise<void> {
   await page.getByRole('dialog').getByRole('button', { name: 'Send' }).click()
 }
 
+it('shows who answers, and no form, where the owner of the task may not', LONG, async (context) => {
+  const { page, tasks, id } = await open(context, (run) =>
+    run.approve('pay', { message: 'Pay 42 €?', answeredBy: ['boss', 'deputy'] }),
+  )
+  await page.getByText('Waits for the answer of boss or deputy').waitFor()
+  await page.getByText('Pay 42 €?').first().waitFor()
+  expect(await page.getByRole('button', { name: 'approve' }).count()).toBe(0)
+  expect(await violationsIn(page)).toEqual([])
+  expect(tasks.getTask(id)).toMatchObject({ state: 'input-required' })
+})
+
 it('shows a field for each property, and a refusal at its field', LONG, async (context) => {
   const trip = z.object({
     city: z.string().meta({ title: 'City', description: 'Where you sleep' }),

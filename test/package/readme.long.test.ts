@@ -134,8 +134,8 @@ describe('the README', () => {
 })
 
 describeWith('ai', () => {
-  it('runs the first program of the README, which continues after its process is killed', async () => {
-    const send = commands.find(({ text }) => text.startsWith('npx a2a-tasks send'))
+  it('runs the first program of the README, which continues after its process is killed, and remembers', async () => {
+    const [send, next] = commands.filter(({ text }) => text.startsWith('npx a2a-tasks send'))
     const talk = send === undefined ? '' : (outputOf(send) ?? '')
     const [asking, answering] = talk.split(/^> approve\n/m)
     const first = await start('travel.mjs')
@@ -149,5 +149,7 @@ describeWith('ai', () => {
     await start('travel.mjs')
     const answered = await shell(`${answer.trimEnd().replace('ANSWER', 'approve')} 2>&1`)
     expect(answered).toMatchObject({ code: 0, stdout: answering })
+    const remembered = await shell(`${moved(next?.text.trimEnd() ?? '')} 2>&1`)
+    expect(remembered).toMatchObject({ code: 0, stdout: next && outputOf(next) })
   })
 })

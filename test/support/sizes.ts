@@ -16,9 +16,9 @@ interface Size {
 export const SIZES = {
   core: { code: `export { TaskManager } from 'a2a-tasks'`, kB: 24 },
   client: { code: `export { A2AClient } from 'a2a-tasks/client'`, kB: 39 },
-  server: { code: `export { createRequestHandler } from 'a2a-tasks/server'`, kB: 126 },
-  chat: { code: `export { a2aChatTransport } from 'a2a-tasks/chat'`, kB: 6.7 },
-  ai: { code: `export { aiSdk } from 'a2a-tasks/ai'`, kB: 8.4 },
+  server: { code: `export { createRequestHandler } from 'a2a-tasks/server'`, kB: 132 },
+  chat: { code: `export { a2aChatTransport } from 'a2a-tasks/chat'`, kB: 7 },
+  ai: { code: `export { aiSdk } from 'a2a-tasks/ai'`, kB: 8.7 },
 } satisfies Record<string, Size>
 
 /** The same of the official SDK, version 1.3.0. */

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { noteDelegating } from './delegating.js'
 import { toAgentCall, type AgentToolOptions, type ParametersSchema, type RemoteAgentLike } from './call.js'
 import type { LangChainBlock } from '../langchain-messages.js'
 import { filesForModel, textForModel, type AgentOutput } from './output.js'
@@ -47,6 +48,8 @@ export function langChainAgentTool(
     }
     return [toContent(output), output]
   }
+  // LangChain hides the function, and keeps the schema.
+  if (options.run !== undefined) noteDelegating(parameters)
   return [work, { name, description, schema: parameters, responseFormat: 'content_and_artifact' }]
 }
 

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { noteDelegating } from './delegating.js'
 import { toAgentCall, type AgentToolOptions, type ParametersSchema, type RemoteAgentLike } from './call.js'
 import { AgentFailure, filesForModel, textForModel, type AgentFile, type AgentOutput } from './output.js'
 
@@ -41,18 +42,19 @@ export interface OpenAiAgentTool {
  */
 export function openAiAgentTool(agent: RemoteAgentLike, options: AgentToolOptions = {}): OpenAiAgentTool {
   const { name, description, parameters, call } = toAgentCall(agent, options, 'openAiAgentTool')
+  const invoke: OpenAiAgentTool['invoke'] = async (_context, input, { toolCall, signal } = {}) => {
+    try {
+      let output: AgentOutput | undefined
+      for await (output of call(parse(input), { toolCallId: toolCall?.callId, signal }));
+      return output === undefined ? '' : toToolOutput(output)
+    } catch (error) {
+      if (error instanceof AgentFailure) return `Error: ${error.message}`
+      throw error
+    }
+  }
+  if (options.run !== undefined) noteDelegating(invoke)
   return {
-    ...{ type: 'function', name, description, parameters, strict: false },
-    async invoke(_context, input, { toolCall, signal } = {}) {
-      try {
-        let output: AgentOutput | undefined
-        for await (output of call(parse(input), { toolCallId: toolCall?.callId, signal }));
-        return output === undefined ? '' : toToolOutput(output)
-      } catch (error) {
-        if (error instanceof AgentFailure) return `Error: ${error.message}`
-        throw error
-      }
-    },
+    ...{ type: 'function', name, description, parameters, strict: false, invoke },
     needsApproval: () => Promise.resolve(false),
     isEnabled: () => Promise.resolve(true),
   }

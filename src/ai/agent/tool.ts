@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { noteDelegating } from './delegating.js'
 import { toAgentCall, type AgentToolOptions, type ParametersSchema, type RemoteAgentLike } from './call.js'
 import { filesForModel, textForModel, type AgentModelOutput, type AgentOutput } from './output.js'
 
@@ -52,11 +53,14 @@ export interface AgentTool {
  */
 export function agentTool(agent: RemoteAgentLike, options: AgentToolOptions = {}): AgentTool {
   const { name, description, parameters, problemOf, call } = toAgentCall(agent, options, 'agentTool')
+  const execute: AgentTool['execute'] = (input, { toolCallId, abortSignal }) =>
+    call(input, { toolCallId, signal: abortSignal })
+  if (options.run !== undefined) noteDelegating(execute)
   return {
     name,
     description,
     inputSchema: toStandard(parameters, problemOf),
-    execute: (input, { toolCallId, abortSignal }) => call(input, { toolCallId, signal: abortSignal }),
+    execute,
     toModelOutput: ({ output }) => toModelOutput(output),
   }
 }

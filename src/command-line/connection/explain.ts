@@ -79,7 +79,7 @@ export function isListRefused(error: unknown): boolean {
 /** What its author can do. */
 export const OWN_AGENT =
   "If the agent is yours, `authenticate` or `anonymous: 'shared'` of createRequestHandler lets it list all tasks"
-const LIST_REFUSED = `Pass --context ID to list the tasks of one conversation. ${OWN_AGENT}`
+const LIST_REFUSED = `Pass --context ID to list the tasks of one conversation, such as the one that you gave to send. ${OWN_AGENT}`
 
 const CREDENTIALS = 'Pass a token by A2A_BEARER, --bearer, --header or --profile'
 
@@ -87,7 +87,7 @@ const HINTS: Partial<Record<ErrorCode, string>> = {
   UNAUTHENTICATED: `${CREDENTIALS}. If you did, the agent does not accept it`,
   PERMISSION_DENIED: 'The agent knows you and refuses this. Use the credentials of another user',
   TASK_NOT_FOUND:
-    'Check the id with: a2a-tasks list URL. Agents show a task to its own user only, and forget old ones',
+    'Check the id. Agents show a task to its own user only, and forget old ones: those in memory at each restart',
   TASK_NOT_CANCELABLE: 'The task has ended. See its state with: a2a-tasks get URL TASK',
   TASK_TERMINAL: 'The task has ended. Send a new message, with --context to stay in the conversation',
   INVALID_AGENT_RESPONSE: 'Is the URL that of an A2A agent? Try the URL of its card, which ends in .json',

@@ -69,7 +69,9 @@ export function executeWith(model${ofModel}) {
       tools: ai.tools({ weather, book }),
       toolApproval: ai.approval({ book: 'user-approval' }),
     })
-    await ai.finish(agent.stream({ messages: await ai.messages(), abortSignal: run.signal }))
+    // The last 20 messages and results of the conversation before this task, and the messages of the task.
+    const messages = await ai.messages({ earlier: 20 })
+    await ai.finish(agent.stream({ messages, abortSignal: run.signal }))
   }
 }
 
@@ -103,15 +105,19 @@ const MODEL = `import { gateway } from 'ai'
 import { fakeModel } from 'a2a-tasks/testing'
 
 /**
- * Any model of AI SDK: with the package @ai-sdk/openai, openai('gpt-5'). Without the key, a fake one that always says the same.
+ * Any model of AI SDK: with the package @ai-sdk/openai, openai('gpt-5'). Without the key, a fake one with a script.
  */
 export const model = process.env['AI_GATEWAY_API_KEY']
   ? gateway('anthropic/claude-sonnet-4.5')
-  : fakeModel([
-      ['Let me look.', { tool: 'weather', input: { city: 'Rome' } }],
-      { tool: 'book', input: { city: 'Rome' } },
-      'Your flight to Rome is booked. Pack for the sun.',
-    ])
+  : fakeModel(
+      [
+        ['Let me look.', { tool: 'weather', input: { city: 'Rome' } }],
+        { tool: 'book', input: { city: 'Rome' } },
+        'Your flight to Rome is booked. Pack for the sun.',
+      ],
+      // The answer to all further messages of a conversation.
+      ['You have a flight to Rome, and it is sunny there.'],
+    )
 `
 
 function server({ language }: Project): string {
@@ -205,7 +211,8 @@ An A2A agent with a language model and tools. ${NEEDS}
 npm install
 npm test               # with a model that has a script
 npm start              # serves the agent on http://localhost:3000
-npx a2a-tasks send http://localhost:3000 'A trip to Rome'
+npx a2a-tasks send http://localhost:3000 'A trip to Rome' --context trip
+npx a2a-tasks send http://localhost:3000 'Where do I go?' --context trip
 npm run client         # sends it a message, and approves
 npm run dev            # serves it with an inspector, and restarts when a file changes
 \`\`\`

@@ -337,7 +337,11 @@ export class Journal {
   }
 
   record(entry: JournalEntry, others?: number): void {
-    const entries = this.entriesFor(entry, others)
+    this.store(this.entriesFor(entry, others))
+  }
+
+  /** Records what {@link entriesFor} has returned and counted. */
+  store(entries: readonly JournalEntry[]): void {
     if (entries.length > 0) this.#port.record?.(entries)
   }
 

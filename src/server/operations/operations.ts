@@ -7,6 +7,7 @@ import { elapsed } from '../../runtime/clock.js'
 import { A2AError, invalidParams } from '../../core/errors.js'
 import { isInterrupted, isTerminal } from '../../core/lifecycle.js'
 import type { TaskDocuments } from '../../core/managers.js'
+import type { TaskSnapshot } from '../../core/task.js'
 import type {
   Dialect,
   IncomingMessage,
@@ -30,6 +31,7 @@ import { TaskDialects } from './task-dialects.js'
 import { MemoryDocuments } from '../memory-documents.js'
 import { NO_DELIVERIES, type PushDeliveries } from '../push/health.js'
 import { PushRegistry, requirePush } from '../push/registry.js'
+import { questionFor } from '../run/answered-by.js'
 import { RunManager } from '../schedule/run-manager.js'
 import { Observers } from '../observers.js'
 import { NO_WEBHOOKS, type HandlerStats } from '../stats.js'
@@ -153,8 +155,13 @@ export class Agent<P extends Principal> implements Operations<P> {
 
   async GetTask(request: Requests['GetTask'], caller: Caller<P>): Promise<Results['GetTask']> {
     const { historyLength, currentGeneration: after } = request
-    const found = this.#find(request, caller)
-    let task = isPromise(found) ? await found : found
+    let task: TaskSnapshot
+    try {
+      const found = this.#find(request, caller)
+      task = isPromise(found) ? await found : found
+    } catch (error) {
+      return { task: await this.#findQuestion(request, caller, error), historyLength }
+    }
     if (after !== undefined && task.generation <= after && !isTerminal(task.state)) {
       const { tasks, longPollMs: timeoutMs } = this.#settings
       await waitForChange(tasks, this.#streams, { task, after, timeoutMs, signal: caller.signal })
@@ -269,6 +276,24 @@ export class Agent<P extends Principal> implements Operations<P> {
     { principal }: Caller<P>,
   ): ReturnType<typeof requireVisible> {
     return requireVisible(this.#settings.tasks, id, ownedBy(principal, tenant))
+  }
+
+  /**
+   * The question of another's task, for a caller who may answer it.
+   *
+   * @param error - That of a task which does not exist.
+   */
+  async #findQuestion(
+    { id, tenant }: Requests['GetTask'],
+    { principal }: Caller<P>,
+    error: unknown,
+  ): Promise<TaskSnapshot> {
+    const { owner } = ownedBy(principal, tenant)
+    if (!A2AError.is(error, 'TASK_NOT_FOUND') || owner === null) throw error
+    const task = await this.#settings.tasks.peekTask(id)
+    const question = task === null ? undefined : questionFor(task, owner)
+    if (question === undefined) throw error
+    return question
   }
 
   #peek(id: string): () => ReturnType<typeof lastSeen> {

@@ -165,8 +165,9 @@ async function acceptInContext(
   try {
     return await accept({ ...request, message: { ...message, taskId } })
   } catch (error) {
-    // Another message has answered it, or it has ended by itself, since it was found.
-    if (!A2AError.is(error, 'TASK_TERMINAL') && !A2AError.is(error, 'TASK_NOT_FOUND')) throw error
+    // Another message has answered it, or it has ended by itself, since it was found. Or it waits for another user.
+    const codes = ['TASK_TERMINAL', 'TASK_NOT_FOUND', 'PERMISSION_DENIED'] as const
+    if (!codes.some((code) => A2AError.is(error, code))) throw error
     return await accept(request)
   }
 }

@@ -19,6 +19,11 @@ export interface AskOptions {
   readonly expiresInMs?: number | undefined
   /** Withdraws the question when it aborts: the call rejects with `WAIT_ABORTED`, and the task works on. */
   readonly signal?: AbortSignal | undefined
+  /**
+   * The ids of the principals who may answer, 1 to 100: the owner of the task only if one of them. They may read the question with
+   * `GetTask` while it is open, and nothing else of the task. Default is the owner of the task.
+   */
+  readonly answeredBy?: readonly string[] | undefined
 }
 
 /** What an answer has to be. */
@@ -47,7 +52,7 @@ export type AnswersTo<Q extends Readonly<Record<string, AskedQuestion>>> = {
 }
 
 /** Options of `run.authorize`. */
-export interface AuthorizeOptions extends AskOptions {
+export interface AuthorizeOptions extends Omit<AskOptions, 'answeredBy'> {
   /** Where the user authorizes: an http or https URL of at most 8,192 characters, without a name and password. */
   readonly url: string
   /** What the user is to authorize. */

@@ -233,7 +233,7 @@ export class Questions<P extends Principal> {
       return true
     }
     if (isUnasked) {
-      for (const entry of entries()) journal.record(entry)
+      journal.store(entries())
     } else {
       if (!isOpen && !isRepeating && context.queues.has(task().id)) return false
       if (!isRepeating) move('working', entries())
@@ -393,7 +393,7 @@ export class Questions<P extends Principal> {
     if (next === undefined) return false
     try {
       if (!isAsked) journal.record({ kind: 'question', name: question.name })
-      for (const entry of this.#answerEntries(question, next)) journal.record(entry)
+      journal.store(this.#answerEntries(question, next))
     } catch (error) {
       this.#putBack(next)
       throw error

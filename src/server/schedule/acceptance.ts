@@ -16,6 +16,7 @@ import { identified, keptId } from '../chosen-ids.js'
 import type { Offer } from '../execute.js'
 import { recognizes, sentId } from '../idempotency.js'
 import type { Observers } from '../observers.js'
+import { asAnswer, withoutSender } from '../run/answered-by.js'
 import type { QueuedMessage } from '../run/message-queue.js'
 import { isPromise } from '../tasks.js'
 import { acceptedAgain, acceptedBy, type AcceptedMessage } from './active-run.js'
@@ -23,6 +24,9 @@ import { deadlineIn } from './deadlines.js'
 import type { OwnerTasks } from './owner-tasks.js'
 import { RepeatedMessages } from './repeated-messages.js'
 import type { RunScheduler, SchedulePort } from './run-scheduler.js'
+
+/** What somebody else than the owner of a task is told of the answer. */
+const RECEIVED = 'The answer has been received'
 
 interface Context<P extends Principal> extends Pick<SchedulePort<P>, 'settings' | 'registry' | 'begin'> {
   readonly scheduler: RunScheduler<P>
@@ -58,7 +62,8 @@ export class Acceptance<P extends Principal> {
     const { chosenId, tenant } = given
     const repeated = recognizes(this.#context.settings.idempotency, caller) ? this.#repeated : undefined
     const messageId = repeated && sentId(given.message, caller)
-    const message = messageId === undefined ? given.message : { ...given.message, messageId }
+    const unsigned = withoutSender(given.message)
+    const message = messageId === undefined ? unsigned : { ...unsigned, messageId }
     const request = message === given.message ? given : { ...given, message }
     const { scheduler } = this.#context
     const isNamed = chosenId !== undefined || message.taskId !== undefined
@@ -133,19 +138,53 @@ export class Acceptance<P extends Principal> {
 
   /** A task whose id the client chose is kept under another one: it is looked up where there is none with that id. */
   #followUp(taskId: string, message: QueuedMessage<P>): MaybePromise<AcceptedMessage> {
-    const follow = (error: unknown): MaybePromise<AcceptedMessage> => {
+    return this.#send(taskId, message, (error) => {
+      const ofOther = (): Promise<AcceptedMessage> => this.#answerOfOther(taskId, message, error)
       const kept = keptId(message.owner, taskId)
-      if (!A2AError.is(error, 'TASK_NOT_FOUND') || kept === taskId) throw error
+      if (kept === taskId) return ofOther()
       const { request } = message
       const own = { ...request, message: { ...request.message, taskId: kept } }
-      return this.#context.scheduler.followUp(kept, { ...message, request: own })
+      return this.#send(kept, { ...message, request: own }, ofOther)
+    })
+  }
+
+  /** @param onMissing - Called with the error when the owner of the message has no such task. */
+  #send(
+    taskId: string,
+    message: QueuedMessage<P>,
+    onMissing: (error: unknown) => MaybePromise<AcceptedMessage>,
+  ): MaybePromise<AcceptedMessage> {
+    const onError = (error: unknown): MaybePromise<AcceptedMessage> => {
+      if (!A2AError.is(error, 'TASK_NOT_FOUND')) throw error
+      return onMissing(error)
     }
     try {
       const accepted: MaybePromise<AcceptedMessage> = this.#context.scheduler.followUp(taskId, message)
-      return isPromise(accepted) ? accepted.catch(follow) : accepted
+      return isPromise(accepted) ? accepted.catch(onError) : accepted
     } catch (error) {
-      return follow(error)
+      return onError(error)
     }
+  }
+
+  /**
+   * The task is another's, and may ask something that this caller may answer. He gets a message, and nothing of the task.
+   *
+   * @param error - That of a task which does not exist.
+   */
+  async #answerOfOther(
+    taskId: string,
+    { request, ...queued }: QueuedMessage<P>,
+    error: unknown,
+  ): Promise<AcceptedMessage> {
+    const { settings, scheduler } = this.#context
+    const { owner } = queued.owner
+    const task = typeof owner === 'string' ? await settings.tasks.peekTask(taskId) : null
+    const message = task && typeof owner === 'string' ? asAnswer(task, owner, request.message) : undefined
+    if (task === null || message === undefined) throw error
+    const ofTask = { owner: task.owner ?? null }
+    await scheduler.followUp(taskId, { ...queued, owner: ofTask, request: { ...request, message } })
+    const receipt = { messageId: settings.generateId(), role: 'agent' as const, parts: [{ text: RECEIVED }] }
+    return { type: 'message', message: receipt }
   }
 }
 

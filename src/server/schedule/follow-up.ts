@@ -11,6 +11,7 @@ import { describe } from '../../runtime/describe.js'
 import type { SendRequest } from '../../wire/dialect.js'
 import { acceptedAgain, acceptedBy, type AcceptedTask, isListening, steer } from './active-run.js'
 import { requireOpenAnswer } from '../run/accepted-answer.js'
+import { requireMayAnswer } from '../run/answered-by.js'
 import type { QueuedMessage } from '../run/message-queue.js'
 import type { SchedulePort, RunScheduler } from './run-scheduler.js'
 import { differenceOf, fittingId, messageOf, requireSame } from '../idempotency.js'
@@ -59,7 +60,7 @@ interface Asking {
 }
 
 /**
- * @throws {A2AError} `TASK_GENERATION_MISMATCH`; `TASK_TERMINAL`; `INVALID_PARAMS` when the message names another context
+ * @throws {A2AError} `TASK_GENERATION_MISMATCH`; `TASK_TERMINAL`; what {@link requireMayAnswer} throws; `INVALID_PARAMS` when the message names another context
  *   than the task's, or gives an answer that does not fit, or to a question that is not open.
  */
 export function requireAcceptsMessage(
@@ -75,6 +76,7 @@ export function requireAcceptsMessage(
       'is not the context of this task: leave it out, or send the right one',
     )
   }
+  requireMayAnswer(task, message)
   requireOpenAnswer(task, message, settings.limits)
   registry.runOf(task.id)?.run.turn.checkAnswer(message)
 }

@@ -200,13 +200,22 @@ export function valueFromText(form: Form, given: string): { readonly value: Read
       ),
     )
     const [only] = matching
-    return only !== undefined && matching.length === 1 ? { value: only.value } : undefined
+    if (only !== undefined) return matching.length === 1 ? { value: only.value } : undefined
+    return verdictOf(form.options, word)
   }
   if (form.type === 'boolean')
     return YES.has(word) ? { value: true } : NO.has(word) ? { value: false } : undefined
   if (!NUMBER.test(text)) return undefined
   const value = Number(text)
   return Number.isFinite(value) && (!form.isWhole || Number.isSafeInteger(value)) ? { value } : undefined
+}
+
+/** A yes or no where the choice is to approve or to reject, and nothing else. */
+function verdictOf(options: readonly FormOption[], word: string): { readonly value: string } | undefined {
+  const verdict = YES.has(word) ? 'approve' : NO.has(word) ? 'reject' : undefined
+  const isVerdict =
+    options.length === 2 && ['approve', 'reject'].every((each) => options.some(({ value }) => value === each))
+  return verdict !== undefined && isVerdict ? { value: verdict } : undefined
 }
 
 function jsonOf(text: string): { readonly value: ReadonlyJson } | undefined {

@@ -35,6 +35,8 @@ export interface OpenQuestion {
   readonly url?: string
   /** The call of a tool that the question is about. */
   readonly toolCallId?: string
+  /** The ids of the principals who may answer: the owner of the task only if one of them. Absent where only the owner may. */
+  readonly answeredBy?: readonly string[]
 }
 
 export type ReadonlySchema = { readonly [key: string]: ReadonlyJson }
@@ -51,6 +53,11 @@ const MAX_MESSAGE = 16_384
 const MAX_SCHEMA = 262_144
 /** The most characters of an address for authorization. */
 const MAX_LINK = 8_192
+
+/** The most principals who may answer a question. */
+export const MAX_PRINCIPALS = 100
+/** The most characters of the id of a principal. */
+const MAX_PRINCIPAL = 512
 
 /** The part that asks these questions. */
 export function questionPart(questions: readonly OpenQuestion[]): { readonly data: object } {
@@ -126,7 +133,7 @@ function dataOf(message: { readonly parts?: Parts } | undefined): readonly Unrea
 
 function readQuestion(given: unknown): OpenQuestion | undefined {
   if (!isRecord(given)) return undefined
-  const { id, message, schema, expiresAt, url, toolCallId } = given
+  const { id, message, schema, expiresAt, url, toolCallId, answeredBy } = given
   if (typeof id !== 'string' || id === '' || id.length > MAX_ID) return undefined
   if (typeof message !== 'string') return undefined
   const link = linkOf(url)
@@ -140,7 +147,15 @@ function readQuestion(given: unknown): OpenQuestion | undefined {
     ...(typeof expiresAt === 'string' && { expiresAt }),
     ...(link !== undefined && { url: link }),
     ...(typeof toolCallId === 'string' && toolCallId.length <= MAX_ID && { toolCallId }),
+    ...(Array.isArray(answeredBy) && { answeredBy: readPrincipals(answeredBy) }),
   }
+}
+
+/** What is no id names nobody: the question is then for fewer people, and never for all. */
+function readPrincipals(given: readonly unknown[]): readonly string[] {
+  return given
+    .slice(0, MAX_PRINCIPALS)
+    .flatMap((id) => (typeof id === 'string' && id.length <= MAX_PRINCIPAL ? [id] : []))
 }
 
 function copyOf(answers: Readonly<Record<string, ReadonlyJson>>): JsonObject {

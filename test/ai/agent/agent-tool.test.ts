@@ -1,5 +1,12 @@
 /** Remote agents as tools: what holds for every framework. */
-import { agentTool, openAiAgentTool, type AgentOutput, type AgentToolOptions } from 'a2a-tasks/ai'
+import {
+  agentTool,
+  aiSdk,
+  openAiAgents,
+  openAiAgentTool,
+  type AgentOutput,
+  type AgentToolOptions,
+} from 'a2a-tasks/ai'
 import { A2AClient, textOf } from 'a2a-tasks/client'
 import type { Execute } from 'a2a-tasks/server'
 import { fakeAgent } from 'a2a-tasks/testing'
@@ -22,6 +29,24 @@ test.each<[string, object[], number, AgentOutput]>([
 ])('a result has at most maxBytes: %s is left out', async (_, parts, maxBytes, expected) => {
   const tool = toolFor((run) => void run.artifact({ parts: parts as [] }), { maxBytes })
   expect(await lastOf(tool.execute({ message: 'x' }, { toolCallId: 'c' }))).toEqual(expected)
+})
+
+test('a tool that delegates by its run is refused by ai.tools, which would wait for itself after a restart', async () => {
+  const agent = fakeAgent('Booked')
+  const client = new A2AClient({ card: agent.card, fetch: agent.fetch })
+  const outer = fakeAgent((run) => {
+    const [own, other] = [agentTool(client, { run, name: 'airline' }), openAiAgentTool(client, { run })]
+    // Frameworks and code make copies.
+    expect(() => aiSdk(run).tools({ airline: { ...own } })).toThrow(
+      'The tool "airline" has a "run", and delegates by itself: leave it out of ai.tools(), and pass it beside what that returns',
+    )
+    expect(() => openAiAgents(run).tools([{ ...other, name: 'air' }])).toThrow('The tool "air" has a "run"')
+    aiSdk(run).tools({ airline: agentTool(client) })
+    openAiAgents(run).tools([openAiAgentTool(client)])
+    run.complete('Refused')
+  })
+  const { text } = await new A2AClient({ card: outer.card, fetch: outer.fetch }).run('x')
+  expect(text).toBe('Refused')
 })
 
 test('progress has at most its last 2,000 characters', async () => {

@@ -407,6 +407,44 @@ describeWith('ai', () => {
     expect(tasks.listTasks()).toMatchObject([{ state: 'canceled' }])
   })
 
+  const approvals = (chat: Chat): UIPart[] =>
+    chat.messages.flatMap(({ parts }) => parts).filter(({ state = '' }) => state === 'approval-requested')
+
+  test.each([
+    ['of a call', 'weather', CALL.id],
+    ['of no call', 'pay', undefined],
+  ])('an approval %s is asked again after words, and answered there', async (_, name, toolCallId) => {
+    const chat = await said(async (run) => {
+      if (toolCallId !== undefined) show(run, { ...CALL, state: 'called' })
+      const verdict = await run.approve(name, { message: 'Sure?', toolCallId })
+      if (toolCallId !== undefined) show(run, { ...CALL, state: 'done', output: 'sun' })
+      return `You ${verdict}`
+    })
+    await chat.sendMessage({ text: 'What does it cost?' })
+    await chat.sendMessage({ text: 'And tomorrow?' })
+    expect([chat.status, chat.error]).toEqual(['ready', undefined])
+    expect(chat.messages).toHaveLength(6)
+    const ids = approvals(chat).map(({ approval }) => approval?.id)
+    expect([ids.length, new Set(ids).size]).toEqual([3, 3])
+    const again = await chatOf(chat.transport)
+    await again.resumeStream()
+    expect(lastParts(again)).toMatchObject([
+      { toolName: name, state: 'approval-requested', approval: { id: ids.at(-1) } },
+    ])
+    await chat.addToolApprovalResponse({ id: ids.at(-1), approved: true })
+    await expect.poll(() => lastParts(chat).at(-1)).toMatchObject({ text: 'You approve' })
+    expect(chat.messages).toHaveLength(6)
+    const call = { ...TOOL, state: 'output-available', output: 'sun' }
+    expect(lastParts(chat)).toMatchObject([
+      { toolName: name, state: 'output-available', approval: { approved: true } },
+      ...(toolCallId === undefined ? [] : [call]),
+      { text: 'You approve' },
+    ])
+    await again.resumeStream()
+    const plain = (parts: UIPart[]): unknown => JSON.parse(JSON.stringify(parts))
+    expect(plain(lastParts(again))).toEqual(plain(lastParts(chat)))
+  })
+
   test('the tables of the guide have a row for each case', () => {
     expect(rowsOf('What an agent says')).toEqual(Object.keys(OF_AGENT))
     expect(rowsOf('What the user says')).toEqual(Object.keys(OF_USER))

@@ -54,6 +54,7 @@ describeWith('@ai-sdk/react', () => {
         'A trip to Rome',
         '{"nights":2,"breakfast":true}',
       ])
+      expect(await page.getByLabel('Message').isDisabled()).toBe(true)
       await page.getByRole('button', { name: 'Approve' }).click()
       await page.getByText('⚙ book: A flight to Rome').waitFor()
       await page.getByText('Have a good trip!').waitFor()

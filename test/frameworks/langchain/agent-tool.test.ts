@@ -1,5 +1,5 @@
 /** Remote agents as tools of the real LangChain, with its fake model. */
-import { langChainAgentTool, type AgentOutput, type LangChainAgentTool } from 'a2a-tasks/ai'
+import { langChain, langChainAgentTool, type AgentOutput, type LangChainAgentTool } from 'a2a-tasks/ai'
 import { A2AClient, textOf } from 'a2a-tasks/client'
 import type { Execute } from 'a2a-tasks/server'
 import { fakeAgent } from 'a2a-tasks/testing'
@@ -45,6 +45,19 @@ describeWith('@langchain/core', () => {
     await bound.invoke(['Go', first, result])
     expect(model.calls[1]?.messages.at(-1)).toMatchObject({ content: 'Booked: To Rome', tool_call_id: 'c1' })
     expect(result.artifact).toEqual({ state: 'completed', text: 'Booked: To Rome' })
+  })
+
+  test('a tool that delegates by its run is refused by ai.tools', async () => {
+    const agent = fakeAgent('Booked', { card: CARD })
+    const client = new A2AClient({ card: agent.card, fetch: agent.fetch })
+    const outer = fakeAgent(async (run) => {
+      const own = await toolOf(langChainAgentTool(client, { run }))
+      expect(() => langChain(run).tools([own])).toThrow('The tool "Airline" has a "run"')
+      langChain(run).tools([await toolOf(langChainAgentTool(client))])
+      return 'Refused'
+    })
+    const { text } = await new A2AClient({ card: outer.card, fetch: outer.fetch }).run('x')
+    expect(text).toBe('Refused')
   })
 
   test('a model reads what the agent does', async () => {

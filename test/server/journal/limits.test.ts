@@ -124,6 +124,7 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     expect(errors).toMatchObject([{ error: { code: 'LIMIT_EXCEEDED', data: { max: 1_000 } } }])
   })
 
+  let queued = gate()
   const ENTRIES: Readonly<Record<string, (run: Run) => unknown>> = {
     step: (run) => run.step('a', () => 'ü'),
     'failed step': (run) => run.step('a', () => Promise.reject(new Error('No'))).catch(refused),
@@ -133,6 +134,16 @@ describe.each(MANAGERS)('over %s', (_, open) => {
     },
     sleep: (run) => run.sleep('a', { ms: 5 }),
     question: (run) => run.requireInput('Which?'),
+    'question that a waiting message answers': async (run) => {
+      run.start()
+      await queued.opened
+      await run.requireInput('Which?')
+    },
+    'question that expires while it waits for another': (run) =>
+      Promise.all([
+        run.approve('a', { message: 'A?', expiresInMs: 10 }),
+        run.approve('b', { message: 'B?', expiresInMs: 5 }),
+      ]),
     signal: (run) => run.waitFor('a'),
     now: (run) => run.now(),
     uuid: (run) => run.uuid(),
@@ -154,7 +165,12 @@ describe.each(MANAGERS)('over %s', (_, open) => {
           },
           { limits: { maxJournalBytes } },
         )
+        queued = gate()
         const id = await say('go')
+        if (kind === 'question that a waiting message answers') {
+          await say('this', id)
+          queued.open()
+        }
         if (kind === 'question') {
           await reaches(id, 'input-required')
           await say('this', id)

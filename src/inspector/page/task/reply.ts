@@ -9,7 +9,7 @@ import { useId, useState } from 'preact/hooks'
 import { api, type Session } from '../api.js'
 import { Confirm } from '../confirm.js'
 import { useDraft } from '../message.js'
-import { askedBy } from './asked.js'
+import { askedBy, type Asked } from './asked.js'
 import { FormReply } from './form-reply.js'
 import type { Snapshot } from './log.js'
 import { Question } from './question.js'
@@ -29,6 +29,12 @@ export function Reply({ session, task }: ReplyProps): VNode | null {
   if (!actions.includes('answer') || lifecycle.terminal.includes(task.state)) return null
   if (!isAsked(session, task)) return html`<${FreeReply} session=${session} task=${task} />`
   const questions = askedBy(task)
+  const others = othersWhoAnswer(session, task, questions)
+  if (others !== undefined)
+    return html`<section class="reply question" aria-label="Question">
+      <${Question} id="others" task=${task} />
+      <p class="quiet">Waits for the answer of ${others.join(' or ')}</p>
+    </section>`
   // What is entered for a question that is asked again, or beside one that is answered, stays.
   if (questions.some(({ id }) => id !== ''))
     return html`<${FormReply} key="questions" task=${task} questions=${questions} />`
@@ -37,6 +43,16 @@ export function Reply({ session, task }: ReplyProps): VNode | null {
   return html`<div key=${questionId(task)}>
     ${form || html`<${FreeReply} session=${session} task=${task} isAnswer />`}
   </div>`
+}
+
+/** Who may answer, where the agent takes no answer of the owner of the task, as whom the page sends. */
+function othersWhoAnswer(
+  { sender }: Session,
+  { owner = sender ?? '' }: Snapshot,
+  questions: readonly Asked[],
+): readonly string[] | undefined {
+  const answeredBy = questions.find((each) => each.answeredBy !== undefined)?.answeredBy
+  return answeredBy?.includes(owner.slice(owner.lastIndexOf('\n') + 1)) === true ? undefined : answeredBy
 }
 
 function questionId({ message }: Snapshot): string {
