@@ -98,3 +98,15 @@ test.each([
   // Callers in JavaScript can pass anything.
   await expect(testDurable(travel, options as { messages: [string] })).rejects.toThrow(text)
 })
+
+test('a question that others answer is answered by one of them, at every crash', async () => {
+  const result = await testDurable(
+    async (run) => {
+      const verdict = await run.approve('pay', { message: 'Pay?', answeredBy: ['böss', 'deputy'] })
+      return `${verdict} for ${run.principal?.id ?? 'nobody'}`
+    },
+    { messages: ['Pay 42 €', { answers: { pay: 'approve' } }] },
+  )
+  // The run is still that of the owner's message.
+  expect(result.task.artifacts).toMatchObject([{ parts: [{ text: 'approve for test' }] }])
+})

@@ -23,8 +23,14 @@ export interface ReplicaOptions {
   readonly handler: Partial<Omit<RequestHandlerOptions<Principal, Tasks>, 'tasks' | 'execute' | 'clock'>>
 }
 
-/** The principal of all messages: a message that is sent again is recognized. */
+/** The owner of the tasks. It is known, so that a message that is sent again is recognized. */
 const PRINCIPAL: Principal = { id: 'test' }
+/** The header that names the principal of a request. */
+const SENDER = 'x-sender'
+
+function principalIn({ headers }: Request): { readonly id: string } {
+  return { id: decodeURIComponent(headers.get(SENDER) ?? '') }
+}
 const URL_OF_AGENT = 'https://agent.test'
 
 export class LocalReplica implements Replica {
@@ -58,7 +64,7 @@ export class LocalReplica implements Replica {
     this.#handler = createRequestHandler<Principal, Tasks>({
       ...{ card: { name: 'Test', url: URL_OF_AGENT }, principalOf: (id) => ({ id }), onError },
       ...handler,
-      ...{ authenticate: () => PRINCIPAL, clock: own, tasks: this.#tasks },
+      ...{ authenticate: principalIn, clock: own, tasks: this.#tasks },
       execute: (run) => execute(recorder.wrap(run)),
     })
   }
@@ -75,19 +81,28 @@ export class LocalReplica implements Replica {
     return this.#store.writes
   }
 
-  async send(message: Message): Promise<void> {
+  async send(message: Message, sender = PRINCIPAL.id): Promise<void> {
     const body = { message: { ...message, role: 'ROLE_USER' }, configuration: { returnImmediately: true } }
     const request = new Request(`${URL_OF_AGENT}/message:send`, {
       ...{ method: 'POST', body: JSON.stringify(body) },
-      headers: { 'content-type': 'application/json', 'a2a-version': '1.0' },
+      headers: {
+        'content-type': 'application/json',
+        'a2a-version': '1.0',
+        [SENDER]: encodeURIComponent(sender),
+      },
     })
     const response = await this.#store.survive(this.#handler.fetch(request))
     if (response === undefined) return
     const text = await this.#store.survive(response.text())
     if (text === undefined) return
     // The answer of this library's own handler.
-    const { task } = JSON.parse(text) as { readonly task?: object }
-    if (task === undefined) throw new Error(`The agent answered ${response.status}: ${text}`)
+    const { task, message: receipt } = JSON.parse(text) as {
+      readonly task?: object
+      readonly message?: object
+    }
+    // Somebody else than the owner of the task does not see it.
+    const isTaken = task !== undefined || (sender !== PRINCIPAL.id && receipt !== undefined)
+    if (!isTaken) throw new Error(`The agent answered ${response.status}: ${text}`)
   }
 
   async signal(taskId: string, { signal, value }: Signal): Promise<void> {

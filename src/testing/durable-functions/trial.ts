@@ -35,8 +35,12 @@ export interface Replica {
   /** How often it has written to the store. */
   readonly writes: number
   readonly errors: readonly unknown[]
-  /** Resolves when the agent has answered, or the process has crashed. */
-  send(message: Message): Promise<void>
+  /**
+   * Resolves when the agent has answered, or the process has crashed.
+   *
+   * @param sender - The id of the principal. Default is that of the owner of the task.
+   */
+  send(message: Message, sender?: string): Promise<void>
   /** Resolves when the signal is stored, or the process has crashed. */
   signal(taskId: string, signal: Signal): Promise<void>
   task(id: string): Promise<Task | undefined>
@@ -191,12 +195,17 @@ async function giveNext(script: TrialOptions['script'], receiver: Receiver): Pro
   if (!('signal' in next)) {
     if (sent > 0 && !isAsked) return
     const message = 'answers' in next && task !== undefined ? byId(next, task) : next
-    await replica.send(taskId === undefined ? message : { ...message, taskId })
+    await replica.send(taskId === undefined ? message : { ...message, taskId }, senderTo(task))
   } else if (taskId !== undefined) {
     progress.signalsBefore ??= recorder.signalsOf(next.signal)
     await replica.signal(taskId, next)
   }
   advance(script, recorder, progress)
+}
+
+/** One of those who may answer, where the owner of the task may not. */
+function senderTo(task: Task | undefined): string | undefined {
+  return task && openQuestionsOf(task)[0]?.answeredBy?.[0]
 }
 
 /** Whether a question ends without an answer. */
