@@ -107,7 +107,6 @@ test('a question that others answer is answered by one of them, at every crash',
     },
     { messages: ['Pay 42 €', { answers: { pay: 'approve' } }] },
   )
-  expect(result.task.artifacts).toMatchObject([
-    { parts: [{ text: expect.stringMatching(/^approve for \w/) }] },
-  ])
+  // The run is still that of the owner's message.
+  expect(result.task.artifacts).toMatchObject([{ parts: [{ text: 'approve for test' }] }])
 })

@@ -195,13 +195,17 @@ async function giveNext(script: TrialOptions['script'], receiver: Receiver): Pro
   if (!('signal' in next)) {
     if (sent > 0 && !isAsked) return
     const message = 'answers' in next && task !== undefined ? byId(next, task) : next
-    const sender = task && openQuestionsOf(task)[0]?.answeredBy?.[0]
-    await replica.send(taskId === undefined ? message : { ...message, taskId }, sender)
+    await replica.send(taskId === undefined ? message : { ...message, taskId }, senderTo(task))
   } else if (taskId !== undefined) {
     progress.signalsBefore ??= recorder.signalsOf(next.signal)
     await replica.signal(taskId, next)
   }
   advance(script, recorder, progress)
+}
+
+/** One of those who may answer, where the owner of the task may not. */
+function senderTo(task: Task | undefined): string | undefined {
+  return task && openQuestionsOf(task)[0]?.answeredBy?.[0]
 }
 
 /** Whether a question ends without an answer. */
