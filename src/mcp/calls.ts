@@ -82,12 +82,7 @@ async function answerCall(
  *
  * @throws {Refusal}
  */
-async function followed(
-  scene: Scene,
-  call: Call,
-  tool: Tool | undefined,
-  work: Work,
-): Promise<Answered> {
+async function followed(scene: Scene, call: Call, tool: Tool | undefined, work: Work): Promise<Answered> {
   const { settings, signal } = scene
   const { isStateless, capabilities } = call
   const scope = new AbortController()

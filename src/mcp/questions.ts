@@ -12,7 +12,7 @@ import { isInterrupted } from '../core/lifecycle.js'
 import type { Part } from '../core/task.js'
 import { isRecord, recordOf, type Unread } from '../runtime/unread.js'
 import type { RemoteTask } from '../wire/client/dialect.js'
-import { formOf, resolved, valueFromText, type Form } from '../wire/question/form.js'
+import { formOf, resolved, valueFromText, type Form, type FormOption } from '../wire/question/form.js'
 import { answerPart, openQuestionsOf, QUESTIONS, type OpenQuestion } from '../wire/question/questions.js'
 import { violationOf } from '../wire/question/violation.js'
 import { textOf } from '../wire/text.js'
@@ -191,15 +191,22 @@ function fieldFor(form: Form, schema: unknown): object {
       return { type: form.isWhole ? 'integer' : 'number', ...kept('minimum', 'maximum', 'default') }
     case 'boolean':
       return { type: 'boolean', ...kept('default') }
-    case 'choice': {
-      const isPlain = form.options.every(({ value, label }) => value === label)
-      if (isPlain) return { type: 'string', enum: form.options.map(({ label }) => label), ...kept('default') }
-      return {
-        type: 'string',
-        oneOf: form.options.map(({ value, label }) => ({ const: String(value), title: label })),
-      }
+    case 'choice':
+      return { type: 'string', ...optionsFor(form.options, 'oneOf'), ...kept('enumNames', 'default') }
+    default: {
+      const items = given['type'] === 'array' ? formOf(given['items']) : form
+      if (items.type !== 'choice' || items.options.some(({ value }) => typeof value !== 'string'))
+        return { type: 'string', description: 'As JSON' }
+      const { options } = items
+      const isTitled = options.some(({ value, label }) => value !== label)
+      const each = { ...(!isTitled && { type: 'string' }), ...optionsFor(options, 'anyOf') }
+      return { type: 'array', items: each, ...kept('minItems', 'maxItems', 'default') }
     }
-    default:
-      return { type: 'string', description: 'As JSON' }
   }
+}
+
+/** Options with titles have them under `key`. */
+function optionsFor(options: readonly FormOption[], key: 'oneOf' | 'anyOf'): object {
+  if (options.every(({ value, label }) => value === label)) return { enum: options.map(({ label }) => label) }
+  return { [key]: options.map(({ value, label }) => ({ const: String(value), title: label })) }
 }

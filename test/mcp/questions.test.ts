@@ -22,7 +22,12 @@ const BOOKING = z.object({
   seats: z.int().min(1).max(9),
   email: z.email().optional(),
   window: z.boolean().optional(),
-  extras: z.array(z.string()).optional(),
+  extras: z
+    .array(z.enum(['wifi', 'desk']))
+    .max(2)
+    .optional(),
+  notes: z.array(z.string()).optional(),
+  fare: z.union([z.literal(1).meta({ title: 'Cheap' }), z.literal(2).meta({ title: 'Fast' })]).optional(),
 })
 
 const book: Execute = async (run) => {
@@ -91,15 +96,23 @@ describe('a client without sessions', () => {
             seats: { type: 'integer', minimum: 1, maximum: 9 },
             email: { type: 'string', format: 'email' },
             window: { type: 'boolean' },
-            extras: { type: 'string', description: 'As JSON' },
+            extras: { type: 'array', items: { type: 'string', enum: ['wifi', 'desk'] }, maxItems: 2 },
+            notes: { type: 'string', description: 'As JSON' },
+            fare: {
+              type: 'string',
+              oneOf: [
+                { const: '1', title: 'Cheap' },
+                { const: '2', title: 'Fast' },
+              ],
+            },
           },
           required: ['day', 'seats'],
         },
       },
     })
-    const content = { day: 'Mon', seats: 2, extras: '["wifi"]' }
+    const content = { day: 'Mon', seats: 2, extras: ['wifi'], notes: '["x"]', fare: '2' }
     const done = await answer(asked, { [key]: accepted(content) })
-    expect(textIn(done.result)).toBe('{"day":"Mon","seats":2,"extras":["wifi"]}')
+    expect(textIn(done.result)).toBe('{"day":"Mon","seats":2,"extras":["wifi"],"notes":["x"],"fare":2}')
   })
 
   it('is told what does not fit, and asked again for what is missing', async () => {
