@@ -248,14 +248,19 @@ describe('a longer call', () => {
 
   it('goes on when the connection of a client with a session breaks', async () => {
     const clock = new ManualClock()
-    const { execute, goOn, run } = held()
-    const { mcp, tasks } = sceneOf(execute, { clock })
-    const params = { name: 'default', arguments: { message: 'x' } }
-    const answered = mcp(requestOf({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }))
-    const { task } = await run
+    const [kept, canceled] = [held(), held()]
+    const { mcp, tasks } = sceneOf((run) => (run.text === 'keep' ? kept : canceled).execute(run), { clock })
+    const params = (message: string): object => ({ name: 'default', arguments: { message } })
+    const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: params('keep') }
+    const calls = [mcp(requestOf(body)), mcp(statelessRequest(2, 'tools/call', params('cancel')))]
+    const [{ task, signal }, other] = await Promise.all([kept.run, canceled.run])
+    const aborted = new Promise<void>((resolve) => other.signal.addEventListener('abort', () => resolve()))
     clock.advance(1_000)
-    await (await answered).body?.cancel()
-    goOn()
+    for (const call of calls) await (await call).body?.cancel()
+    // It was left later.
+    await aborted
+    expect(signal.aborted).toBe(false)
+    kept.goOn()
     await expect(tasks.waitFor(task.id)).resolves.toMatchObject({ state: 'completed' })
   })
 
