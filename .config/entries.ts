@@ -8,6 +8,7 @@ export const ENTRIES = [
   'ai/index',
   'chat/index',
   'ag-ui/index',
+  'mcp/index',
   'stores/sqlite/index',
   'stores/postgres/index',
   'stores/redis/index',

@@ -37,6 +37,11 @@ export const COMMANDS: readonly CommandEntry[] = [
   ),
   entry('dev', 'Serve an agent, and restart it when its files change', () => import('./commands/dev.js')),
   entry('inspect', 'Show the tasks of an agent or a store in a page', () => import('./commands/inspect.js')),
+  entry(
+    'mcp',
+    'Serve the skills of an agent as tools of MCP, on stdin and stdout',
+    () => import('./commands/mcp.js'),
+  ),
   entry('migrate', 'Create or update the tables of a store', () => import('./commands/migrate.js')),
   entry('completion', 'Print a completion script for bash or zsh', async () => {
     const { completionOf } = await import('./commands/completion.js')

@@ -5,6 +5,7 @@ import { DurableTaskManager } from '../../src/durable/index.js'
 import { TaskManager } from '../../src/index.js'
 import { createAgUiHandler } from '../../src/ag-ui/index.js'
 import { createInspector } from '../../src/inspector/index.js'
+import { createMcpHandler } from '../../src/mcp/index.js'
 import { createRequestHandler } from '../../src/server/index.js'
 import { postgresStore } from '../../src/stores/postgres/index.js'
 import { redisStore } from '../../src/stores/redis/index.js'
@@ -65,6 +66,11 @@ const TABLES: readonly OptionTable[] = [
     page: 'docs/guides/ag-ui.md',
     heading: 'Options',
     takers: [(options) => call(createAgUiHandler, () => new Response(), options)],
+  },
+  {
+    page: 'docs/guides/mcp.md',
+    heading: 'Options',
+    takers: [(options) => call(createMcpHandler, () => new Response(), options)],
   },
   {
     page: 'docs/guides/inspector.md',

@@ -44,7 +44,7 @@ const NO_LIMITS = [
     'maxMs',
     'pollIntervalMs',
   ],
-  ...['pruneIntervalMs', 'resetMs', 'retryAfterMs', 'retryMinMs', 'sweepIntervalMs'],
+  ...['pruneIntervalMs', 'resetMs', 'retryAfterMs', 'retryMinMs', 'sweepIntervalMs', 'waitMs'],
   ...['graceMs', 'pageSize', 'totalSize', 'softTtlMs', 'durationMs'],
 ]
 /** They have a row under the name of their option, or of what they bound. */

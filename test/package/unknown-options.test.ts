@@ -58,6 +58,7 @@ import {
   TaskManager,
 } from '../../src/index.js'
 import { createInspector } from '../../src/inspector/index.js'
+import { createMcpHandler } from '../../src/mcp/index.js'
 import { fromAgentExecutor } from '../../src/migrate/index.js'
 import {
   createInboundHandler,
@@ -129,6 +130,7 @@ const FUNCTIONS: Record<string, Call> = {
   'createInboundHandler(1)': (of) => createInboundHandler(any(inbound), of),
   'createAgUiHandler(1)': (options) => createAgUiHandler(() => new Response(), options),
   'createInspector(0)': createInspector,
+  'createMcpHandler(1)': (options) => createMcpHandler(() => new Response(), options),
   'createRequestHandler(0)': (of: object) => createRequestHandler({ card, execute, ...of }),
   'createTaskManagerHandler(0)': (of: object) =>
     createTaskManagerHandler({ card, taskManager: sessions, ...of }),

@@ -1,0 +1,76 @@
+/**
+ * Answers to requests: results, errors, and streams of messages.
+ *
+ * @module
+ */
+import type { JsonObject } from '../core/json-types.js'
+import { recordOf } from '../runtime/unread.js'
+import { challengeOf } from '../server/binding/challenge.js'
+import { toA2AError } from '../server/streams/frame-stream.js'
+import type { Source } from '../server/streams/source.js'
+import type { Frame } from '../server/streams/sse.js'
+import { describeError, retryAfterSeconds } from '../wire/errors.js'
+import type { McpAgent, Settings } from './options.js'
+import { TASKS, type Call, type RequestId } from './protocol.js'
+import { Refusal } from './refusal.js'
+import type { Tool } from './tools.js'
+
+/** Who answers a request. */
+export interface Scene {
+  readonly agent: McpAgent
+  readonly tools: ReadonlyMap<string, Tool>
+  readonly settings: Settings
+  /** Aborts when the client disconnects. */
+  readonly signal: AbortSignal | undefined
+  /** The ids of the tasks of calls of this process, by session and id of the call. A call without a task has none. */
+  readonly running: Map<string, Promise<string | undefined>>
+}
+
+/** The result of a request, or the stream of messages that ends with it. `session`: that which the request has begun. */
+export type Answered =
+  { readonly result: JsonObject; readonly session?: string } | { readonly frames: Source<Frame> }
+
+/** For requests of the extension for tasks by a client that does not declare it. */
+export function missingTasks(): Refusal {
+  const requiredCapabilities = { extensions: { [TASKS]: {} } }
+  return new Refusal('capability', 'Missing required client capability', {
+    status: 400,
+    data: { requiredCapabilities },
+  })
+}
+
+/** The error that a client gets. Reports what it gets only as a fixed text. */
+export function toRefusal(
+  { agent, settings }: Pick<Scene, 'settings'> & { readonly agent?: McpAgent },
+  thrown: unknown,
+): Refusal {
+  if (thrown instanceof Refusal) return thrown
+  const error = toA2AError(thrown, 'MCP', settings.onError)
+  const { message, code, http } = describeError(error)
+  if (error.code === 'UNAUTHENTICATED') {
+    const headers = agent === undefined ? {} : { 'www-authenticate': challengeOf(agent.card) }
+    return new Refusal('internal', message, { status: 401, headers })
+  }
+  if (error.code === 'PERMISSION_DENIED') return new Refusal('internal', message, { status: http })
+  if (http === 429 || http === 503) {
+    const headers = { 'retry-after': String(retryAfterSeconds(error)) }
+    return new Refusal('internal', message, { status: http, headers })
+  }
+  return new Refusal(code === -32603 ? 'internal' : 'params', message)
+}
+
+/** Without sessions, each result says its kind and its server. */
+export function resultMessage({ agent }: Scene, { id, isStateless }: Call, result: JsonObject): JsonObject {
+  const { name, version } = agent.card
+  const server = { 'io.modelcontextprotocol/serverInfo': { name, version } }
+  const given = recordOf(result['_meta'])
+  const complete = isStateless
+    ? { resultType: 'complete', ...result, _meta: { ...given, ...server } as JsonObject }
+    : result
+  return { jsonrpc: '2.0', id, result: complete }
+}
+
+export function errorMessage(id: RequestId | undefined, { code, message, data }: Refusal): JsonObject {
+  const error = { code, message, ...(data && { data }) }
+  return { jsonrpc: '2.0', ...(id !== undefined && { id }), error }
+}

@@ -1,0 +1,259 @@
+/**
+ * Calls of tools: a message to the agent, followed until its task ends, waits for the user, or has taken long enough to be a task
+ * of the client.
+ *
+ * @module
+ */
+import type { A2AError } from '../core/errors.js'
+import type { JsonObject } from '../core/json-types.js'
+import { isInterrupted } from '../core/lifecycle.js'
+import { observed, onAbort } from '../runtime/abort.js'
+import { elapsed, type Clock } from '../runtime/clock.js'
+import { recordOf, type Unread } from '../runtime/unread.js'
+import type { RunOptions, RunResult, RunUpdate } from '../client/run/run-types.js'
+import type { RemoteTask } from '../wire/client/dialect.js'
+import { openQuestionsOf } from '../wire/question/questions.js'
+import { textOf } from '../wire/text.js'
+import { errorMessage, resultMessage, toRefusal, type Answered, type Scene } from './answers.js'
+import { openChannel } from './channel.js'
+import type { Call } from './protocol.js'
+import { answerTo, inputRequestsOf } from './questions.js'
+import { Refusal } from './refusal.js'
+import { cancel, deferred, deliver, knownTask, left, questionId, untilChanged } from './remote-tasks.js'
+import { errorResult, questionResult, resultOfMessage, resultOfTask } from './results.js'
+import { BEGUN, taskOf } from './tasks.js'
+import { saidBy, toolOf, type Tool } from './tools.js'
+
+/** Begins to work, and reports what happens. Resolves when the task ends or waits. */
+export type Work = (options: RunOptions) => Promise<RunResult>
+
+/** The least time between two notifications of progress that say only that there is some, in ms. */
+const PROGRESS_MS = 1_000
+
+/** @throws {Refusal} */
+export async function callTool(scene: Scene, call: Call): Promise<Answered> {
+  const { name, arguments: args = {}, requestState, inputResponses = {} } = call.params
+  const tool = typeof name === 'string' ? scene.tools.get(name) : undefined
+  if (tool === undefined) throw new Refusal('params', `Unknown tool: ${String(name).slice(0, 100)}`)
+  const given = recordOf(args)
+  if (given === undefined) throw new Refusal('params', 'arguments must be an object')
+  if (call.isStateless && requestState !== undefined) {
+    const responses = recordOf(inputResponses)
+    if (typeof requestState !== 'string' || responses === undefined)
+      throw new Refusal('params', 'requestState must be a text, and inputResponses an object')
+    return await answerCall(scene, call, tool, { taskId: requestState, responses })
+  }
+  const said = saidBy(tool, given)
+  if ('problem' in said) return { result: errorResult(said.problem) }
+  const at = new Date(scene.settings.clock.now()).toISOString()
+  const message = { ...said, metadata: { skill: tool.skill, [BEGUN]: { at } } }
+  return await followed(scene, call, tool, (options) => scene.agent.run(message, options))
+}
+
+/** A call that is repeated with answers to the questions of its task. */
+async function answerCall(
+  scene: Scene,
+  call: Call,
+  tool: Tool,
+  { taskId, responses }: { readonly taskId: string; readonly responses: Unread },
+): Promise<Answered> {
+  const { agent, tools } = scene
+  const task = await knownTask(agent, taskId)
+  if (toolOf(tools, task) !== tool) throw new Refusal('params', 'requestState is of no call of this tool')
+  const answer = answerTo(task, responses)
+  const { parts, extensions, isSent } = answer
+  if (answer.isGivenUp) {
+    await deliver(agent, task, answer)
+    return { result: resultOfTask(await agent.getTask(taskId), tool) }
+  }
+  if (parts.length === 0 && isInterrupted(task.state) && !isSent)
+    return { result: waiting(scene, call, task) }
+  const handle = { taskId, messageId: task.messages[0]?.messageId ?? taskId }
+  return await followed(scene, call, tool, async (options) => {
+    if (parts.length > 0) return await agent.run({ taskId, parts, extensions }, options)
+    await untilChanged(scene, task, options.signal)
+    return await agent.resume(handle, options)
+  })
+}
+
+/**
+ * Answers with the outcome of the work, where it comes in time. Otherwise the call becomes a task, or a stream: at once where the
+ * client is to hear of progress or of questions.
+ *
+ * @throws {Refusal}
+ */
+async function followed(scene: Scene, call: Call, tool: Tool | undefined, work: Work): Promise<Answered> {
+  const { settings, signal } = scene
+  const { isStateless, capabilities } = call
+  const scope = new AbortController()
+  // Only without sessions is leaving the request the same as canceling it.
+  const leave = (): void => scope.abort(isStateless ? undefined : left())
+  const channel = openChannel(leave)
+  const ignore = onAbort(signal, leave)
+  const late = deferred()
+  const begun = deferred()
+  let task: RemoteTask | undefined
+  const write = (message: JsonObject): void => {
+    if (capabilities.tasks) return
+    channel.write(message)
+    late.resolve()
+  }
+  const report = progress(call, settings.clock, write)
+  const onUpdate = (update: RunUpdate): void => {
+    task = update.task
+    begun.resolve()
+    report(update)
+  }
+  const outcome = observed(
+    finished(scene, call, tool, { work, write, options: { signal: scope.signal, onUpdate } }),
+  )
+  remember(
+    scene,
+    call,
+    outcome,
+    begun.promise.then(() => task?.id),
+  )
+  const disarm = settings.clock.schedule(late.resolve, settings.waitMs)
+  const first = await Promise.race([outcome, late.promise]).finally(disarm)
+  if (first === undefined && capabilities.tasks) await Promise.race([outcome, begun.promise])
+  if (first === undefined && task !== undefined && capabilities.tasks) {
+    ignore()
+    const created = { resultType: 'task', ...taskOf(task, settings) }
+    scope.abort(left())
+    return { result: created }
+  }
+  if (first !== undefined || capabilities.tasks) {
+    ignore()
+    return { result: first ?? (await outcome) }
+  }
+  void outcome
+    .then(
+      (result) => channel.write(resultMessage(scene, call, result)),
+      (thrown: unknown) => channel.write(errorMessage(call.id, toRefusal(scene, thrown))),
+    )
+    .finally(() => {
+      ignore()
+      channel.end()
+    })
+  return { frames: channel.frames }
+}
+
+/** Lets a client with a session cancel the call by its id. */
+function remember(
+  { running }: Scene,
+  { session, id }: Call,
+  outcome: Promise<unknown>,
+  taskId: Promise<string | undefined>,
+): void {
+  if (session === undefined) return
+  const key = `${session} ${id}`
+  running.set(key, Promise.race([taskId, outcome.then(none, none)]))
+  void outcome.finally(() => running.delete(key)).catch(none)
+}
+
+function none(): undefined {
+  return undefined
+}
+
+/** Cancels a call by the credentials of the request that asks for it. Unknown calls are left out, as those of other processes. */
+export async function cancelCall(
+  { agent, running }: Scene,
+  session: string | undefined,
+  requestId: unknown,
+): Promise<void> {
+  const taskId = await running.get(`${session} ${String(requestId)}`)
+  if (taskId !== undefined) await cancel(agent, taskId)
+}
+
+interface Following {
+  readonly work: Work
+  readonly write: (message: JsonObject) => void
+  readonly options: RunOptions & { readonly signal: AbortSignal }
+}
+
+/** Works, and asks the user of a client with a session, until there is a result. */
+async function finished(
+  scene: Scene,
+  call: Call,
+  tool: Tool | undefined,
+  { work, write, options }: Following,
+): Promise<JsonObject> {
+  const asked = new Set<string>()
+  let result = await work(options)
+  while (!call.isStateless && (result.type === 'input-required' || result.type === 'auth-required')) {
+    const { task, handle } = result
+    const requests = inputRequestsOf(task, call.capabilities, (key) => questionId(task.id, key))
+    if (Object.keys(requests).length === 0) break
+    for (const [key, request] of Object.entries(requests)) {
+      const id = questionId(task.id, key)
+      if (!asked.has(id)) write({ jsonrpc: '2.0', id, ...request })
+      asked.add(id)
+    }
+    await untilChanged(scene, task, options.signal)
+    result = await scene.agent.resume(handle, options)
+  }
+  return resultOf(scene, call, tool, result)
+}
+
+function resultOf(scene: Scene, call: Call, tool: Tool | undefined, result: RunResult): JsonObject {
+  switch (result.type) {
+    case 'message':
+      return resultOfMessage(result.message, tool)
+    case 'input-required':
+    case 'auth-required':
+      return waiting(scene, call, result.task)
+    case 'completed':
+    case 'failed':
+    case 'rejected':
+    case 'canceled':
+      return resultOfTask(result.task, tool)
+    case 'aborted':
+      return errorResult('The call has been canceled')
+    default:
+      return failure(scene, result.error)
+  }
+}
+
+/** A failure on the way to the agent. A model may correct what it has sent. */
+function failure(scene: Scene, error: A2AError): JsonObject {
+  const refusal = toRefusal(scene, error)
+  if (refusal.status !== 200 || refusal.code === -32603) throw refusal
+  return errorResult(refusal.message)
+}
+
+function waiting({ settings }: Scene, { capabilities, isStateless }: Call, task: RemoteTask): JsonObject {
+  if (capabilities.tasks) return { resultType: 'task', ...taskOf(task, settings) }
+  const requests = inputRequestsOf(task, capabilities)
+  if (isStateless && Object.keys(requests).length > 0)
+    // Requests for the user are JSON.
+    return {
+      resultType: 'input_required',
+      inputRequests: requests as unknown as JsonObject,
+      requestState: task.id,
+    }
+  return questionResult(
+    task,
+    openQuestionsOf(task).flatMap(({ url }) => url ?? []),
+  )
+}
+
+/** Notifications of progress: what the agent says, and now and then that it makes something. */
+function progress(
+  { progressToken }: Call,
+  clock: Clock,
+  write: (message: JsonObject) => void,
+): (update: RunUpdate) => void {
+  if (progressToken === undefined) return () => undefined
+  let count = 0
+  let lastAt = elapsed(clock)
+  return ({ event }) => {
+    const text = event.type === 'status' && event.message !== undefined ? textOf(event.message) : ''
+    const isSaid = event.type === 'status' && event.state === 'working' && text !== ''
+    const isMade = event.type === 'artifact' && elapsed(clock) - lastAt >= PROGRESS_MS
+    if (!isSaid && !isMade) return
+    count += 1
+    lastAt = elapsed(clock)
+    const params = { progressToken, progress: count, ...(isSaid && { message: text }) }
+    write({ jsonrpc: '2.0', method: 'notifications/progress', params })
+  }
+}

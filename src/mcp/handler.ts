@@ -1,0 +1,189 @@
+/**
+ * An agent as a server of MCP, over Streamable HTTP.
+ *
+ * @module
+ */
+import type { JsonObject } from '../core/json-types.js'
+import { quote } from '../runtime/describe.js'
+import { isRecord } from '../runtime/unread.js'
+import { parseUrl } from '../runtime/url.js'
+import { BodyReader, bodyStatusOf } from '../server/binding/body.js'
+import { DIRECT, type HttpAnswer, type HttpRequest } from '../server/binding/exchange.js'
+import { toFetch, type HandlerFetch } from '../server/binding/fetch.js'
+import { defaultPendingBytes, PendingOutput, STALLED_TIMEOUT_MS } from '../server/binding/pending-output.js'
+import { requireSafeJson } from '../server/binding/safe-json.js'
+import type { Principal } from '../server/caller.js'
+import { BODY_TIMEOUT_MS, defaultBytesInFlight, MAX_NODES } from '../server/limits.js'
+import { toA2AError } from '../server/streams/frame-stream.js'
+import type { Source } from '../server/streams/source.js'
+import { formatFrame, HEARTBEAT_MS, SSE_HEADERS, SseHeartbeat, type Frame } from '../server/streams/sse.js'
+import { unavailable } from '../server/unavailable.js'
+import { describeError, retryAfterSeconds } from '../wire/errors.js'
+import { toAgentFor } from './agents.js'
+import { errorMessage, resultMessage, toRefusal, type Answered, type Scene } from './answers.js'
+import { cancelCall } from './calls.js'
+import { answer } from './methods.js'
+import { toSettings, type McpOptions, type McpSource, type Settings } from './options.js'
+import { idIn, readIncoming, type Call, type Incoming } from './protocol.js'
+import { Refusal } from './refusal.js'
+import { takeResponse } from './remote-tasks.js'
+import { toolsOf } from './tools.js'
+
+const MAX_DEPTH = 100
+
+/**
+ * A server of MCP, whose tools are the skills of an agent of A2A, as a function from `Request` to `Response`.
+ *
+ * It speaks 2026-07-28, and 2025-11-25 and before with `initialize`, over Streamable HTTP. It keeps no sessions: every process
+ * answers every request, and a call whose agent has a durable manager survives the process.
+ *
+ * - A call that ends within `waitMs` is answered at once. A longer one becomes a task for clients that declare the extension
+ *   `io.modelcontextprotocol/tasks`, with the id of its task of A2A. Others get a stream with the agent's progress.
+ * - Questions and approvals are requests for the client's user (elicitation), by a form, and `run.authorize` by an address. A
+ *   client that can do neither gets the question as the result, and its model answers by a second call with the `taskId`.
+ * - A client of 2026-07-28 that closes the request cancels the task, as the specification has it. Others send
+ *   `notifications/cancelled`; a connection that breaks leaves their tasks alone.
+ * - A task that failed is a result with `isError`. Tasks of other owners are unknown.
+ *
+ * @throws {TypeError | RangeError} for an invalid option, and for an agent that is none.
+ * @example
+ * const handler = createRequestHandler({ card: { name: 'Echo', url: 'http://localhost:3000' }, execute: (run) => run.text })
+ * createServer(toNodeListener(createMcpHandler(handler))).listen(4000)
+ */
+export function createMcpHandler<P extends Principal = Principal>(
+  agent: McpSource,
+  options: McpOptions = {},
+): HandlerFetch<P> {
+  const settings = toSettings(options)
+  const agentFor = toAgentFor(agent)
+  if (isRecord(agent) && 'card' in agent) toolsOf(agent.card, settings.tools)
+  const { clock, maxBodyBytes, maxCalls, origins } = settings
+  const bodies = new BodyReader(
+    {
+      maxBodyBytes,
+      bodyTimeoutMs: BODY_TIMEOUT_MS,
+      maxBodyBytesInFlight: defaultBytesInFlight(maxBodyBytes),
+      maxNodes: MAX_NODES,
+    },
+    clock,
+  )
+  const heartbeat = new SseHeartbeat(clock, HEARTBEAT_MS)
+  const running: Scene['running'] = new Map()
+  const counted = limit(maxCalls)
+
+  const answerCall = async (scene: Scene, call: Call): Promise<HttpAnswer> => {
+    try {
+      const answered = await counted(() => answer(scene, call))
+      if ('frames' in answered) {
+        const { frames } = answered
+        return { status: 200, headers: SSE_HEADERS, body: { frames, heartbeat, textOf: formatFrame } }
+      }
+      const { result, session } = answered
+      const headers = session === undefined ? {} : { 'mcp-session-id': session }
+      return json(200, resultMessage(scene, call, result), headers)
+    } catch (thrown) {
+      return refused(call.id, toRefusal(scene, thrown))
+    }
+  }
+
+  const answerMessage = async (scene: Scene, incoming: Incoming): Promise<HttpAnswer> => {
+    if (incoming.type === 'call') return await answerCall(scene, incoming.call)
+    if (incoming.type === 'response') await takeResponse(scene.agent, incoming.id, incoming.result)
+    else if (incoming.method === 'notifications/cancelled')
+      await cancelCall(scene, incoming.session, incoming.params['requestId'])
+    return { status: 202, headers: {}, body: null }
+  }
+
+  const answerTo = async (request: HttpRequest): Promise<HttpAnswer> => {
+    let id: Call['id'] | undefined
+    try {
+      requireOrigin(request, origins)
+      if (request.method !== 'POST')
+        throw new Refusal('request', 'Use POST', { status: 405, headers: { allow: 'POST' } })
+      const agent = await agentFor(request)
+      if (agent instanceof Response) return await answerOf(agent)
+      const body = await bodies.readJson(request, ['application/json'])
+      requireSafeJson(body, MAX_DEPTH)
+      id = idIn(body)
+      const incoming = readIncoming(body, request)
+      const tools = toolsOf(agent.card, settings.tools)
+      return await answerMessage({ agent, tools, settings, signal: request.signal, running }, incoming)
+    } catch (thrown) {
+      return refused(id, thrown instanceof Refusal ? thrown : refusalOf(thrown, settings), 400)
+    }
+  }
+  const pending = { maxPendingBytes: defaultPendingBytes(), stalledTimeoutMs: STALLED_TIMEOUT_MS }
+  const respond = Object.assign(answerTo, { output: new PendingOutput(pending, clock) })
+  return Object.assign(toFetch<P>(respond), { [DIRECT]: respond })
+}
+
+/** Counts each request until it is answered, or its stream has ended. */
+function limit(maxCalls: number): (work: () => Promise<Answered>) => Promise<Answered> {
+  let calls = 0
+  return async (work) => {
+    if (calls >= maxCalls) throw unavailable('has too many calls of MCP')
+    calls += 1
+    let isOpen = true
+    const end = (): void => {
+      if (isOpen) calls -= 1
+      isOpen = false
+    }
+    const answered = await work().catch((error: unknown) => {
+      end()
+      throw error
+    })
+    if ('frames' in answered) return { frames: withEnd(answered.frames, end) }
+    end()
+    return answered
+  }
+}
+
+function withEnd(frames: Source<Frame>, end: () => void): Source<Frame> {
+  return {
+    next: () => frames.next(),
+    return() {
+      end()
+      return frames.return()
+    },
+    [Symbol.asyncIterator]() {
+      return this
+    },
+  }
+}
+
+/** For what goes wrong before the message is known. */
+function refusalOf(thrown: unknown, { onError }: Settings): Refusal {
+  const error = toA2AError(thrown, 'MCP', onError)
+  const { message, http } = describeError(error)
+  const status = error.code === 'CONTENT_TYPE_NOT_SUPPORTED' ? 415 : (bodyStatusOf(error) ?? http)
+  const headers = status === 503 ? { 'retry-after': String(retryAfterSeconds(error)) } : {}
+  return new Refusal(error.code === 'PARSE_ERROR' ? 'parse' : 'request', message, { status, headers })
+}
+
+/** Pages of other sites, and those whose name leads to this machine (DNS rebinding), say so in `Origin`. */
+function requireOrigin(request: HttpRequest, origins: readonly string[]): void {
+  const origin = request.header('origin')
+  if (origin === null || origins.includes(origin)) return
+  const { hostname = '' } = parseUrl(origin) ?? {}
+  if (LOOPBACK.test(hostname)) return
+  throw new Refusal('request', `The origin ${quote(origin.slice(0, 100))} is not allowed`, { status: 403 })
+}
+
+const LOOPBACK = /^(?:localhost|.*\.localhost|127\.0\.0\.1|\[::1\])$/
+
+/** @param least - The status of a message that is not taken. The answer to a call has its own. */
+function refused(id: Call['id'] | undefined, refusal: Refusal, least = 200): HttpAnswer {
+  return json(Math.max(refusal.status, least), errorMessage(id, refusal), refusal.headers)
+}
+
+function json(status: number, body: JsonObject, headers: Readonly<Record<string, string>>): HttpAnswer {
+  return { status, headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) }
+}
+
+async function answerOf(response: Response): Promise<HttpAnswer> {
+  return {
+    status: response.status,
+    headers: Object.fromEntries(response.headers),
+    body: await response.text(),
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * `subscriptions/listen`: notifications of tasks.
+ *
+ * @module
+ */
+import type { JsonObject } from '../core/json-types.js'
+import { isTerminal } from '../core/lifecycle.js'
+import { onAbort } from '../runtime/abort.js'
+import { recordOf } from '../runtime/unread.js'
+import type { RemoteTask } from '../wire/client/dialect.js'
+import { errorMessage, missingTasks, resultMessage, toRefusal, type Answered, type Scene } from './answers.js'
+import { openChannel } from './channel.js'
+import type { Call } from './protocol.js'
+import { Refusal } from './refusal.js'
+import { knownTask, left, untilChanged } from './remote-tasks.js'
+import { detailedTaskOf } from './tasks.js'
+
+/** The most tasks of one subscription. */
+const MAX_TASKS = 100
+
+/**
+ * The stream begins with the tasks that it follows, and has each of them as it is, and after each change of its state or status
+ * message. It ends when all have ended. The card does not change, so there is nothing else to tell.
+ *
+ * @throws {Refusal}
+ */
+export async function listen(scene: Scene, call: Call): Promise<Answered> {
+  const { settings, tools, signal } = scene
+  const { taskIds } = recordOf(call.params['notifications']) ?? {}
+  if (taskIds !== undefined && !call.capabilities.tasks) throw missingTasks()
+  const tasks = await knownTasks(scene, idsIn(taskIds))
+  const stop = new AbortController()
+  const channel = openChannel(() => stop.abort(left()))
+  const ignore = onAbort(signal, () => stop.abort(left()))
+  const _meta = { 'io.modelcontextprotocol/subscriptionId': call.id }
+  const tell = (method: string, params: JsonObject): void =>
+    channel.write({ jsonrpc: '2.0', method, params: { ...params, _meta } })
+  const agreed: JsonObject = taskIds === undefined ? {} : { taskIds: tasks.map(({ id }) => id) }
+  tell('notifications/subscriptions/acknowledged', { notifications: agreed })
+  const follow = async (task: RemoteTask): Promise<void> => {
+    let now = task
+    for (;;) {
+      tell('notifications/tasks', detailedTaskOf(now, settings, tools, call.capabilities))
+      if (isTerminal(now.state)) return
+      await untilChanged(scene, now, stop.signal)
+      if (stop.signal.aborted) return
+      now = await knownTask(scene.agent, now.id)
+    }
+  }
+  void Promise.all(tasks.map(follow))
+    .then(
+      () => channel.write(resultMessage(scene, call, { _meta })),
+      (thrown: unknown) => channel.write(errorMessage(call.id, toRefusal(scene, thrown))),
+    )
+    .finally(() => {
+      ignore()
+      stop.abort(left())
+      channel.end()
+    })
+  return { frames: channel.frames }
+}
+
+function idsIn(taskIds: unknown): readonly string[] {
+  const ids: readonly unknown[] = Array.isArray(taskIds) ? taskIds : []
+  const isRight = taskIds === undefined || (Array.isArray(taskIds) && ids.length <= MAX_TASKS)
+  if (isRight && ids.every((id) => typeof id === 'string')) return [...new Set(ids)]
+  throw new Refusal('params', `taskIds must be at most ${MAX_TASKS} ids of tasks`)
+}
+
+/** The tasks that the caller may see. */
+async function knownTasks({ agent }: Scene, ids: readonly string[]): Promise<readonly RemoteTask[]> {
+  const found = await Promise.all(
+    ids.map((id) =>
+      knownTask(agent, id).catch((error: unknown) => {
+        if (error instanceof Refusal) return []
+        throw error
+      }),
+    ),
+  )
+  return found.flat()
+}

@@ -1,0 +1,116 @@
+/**
+ * Options of `createMcpHandler`, and their checks.
+ *
+ * @module
+ */
+import type { A2AClient } from '../client/a2a-client.js'
+import type { MaybePromise } from '../core/managers.js'
+import { systemClock, type Clock } from '../runtime/clock.js'
+import {
+  readOptions,
+  requireClock,
+  requireDelay,
+  requireFunctions,
+  requireObject,
+  requireStrings,
+  requireWhole,
+} from '../runtime/options.js'
+import { reportError } from '../runtime/report.js'
+import type { AgentCard } from '../schemas/agent-card.js'
+import type { HandlerFetch } from '../server/binding/fetch.js'
+import { toTool, type McpTool } from './tools.js'
+
+/** What is used of a client. */
+export type McpAgent = Pick<
+  A2AClient,
+  'card' | 'run' | 'resume' | 'send' | 'getTask' | 'subscribe' | 'cancelTask'
+>
+
+/** What is used of a request handler: that of an agent, or that of a gateway. */
+export interface ServedAgent {
+  readonly card: AgentCard
+  readonly fetch: HandlerFetch<never>
+}
+
+/**
+ * The agent behind the tools: a request handler of this process, or a client.
+ *
+ * A request handler gets the headers of each request, and the principal of `fetch(request, { principal })`, so that callers of
+ * MCP own tasks as those of A2A do. A client is for all callers, or a promise of one is. A function returns the client for one
+ * request, with the credentials of its user, or a response that refuses the request. It must not read the body.
+ */
+export type McpSource =
+  ServedAgent | McpAgent | PromiseLike<McpAgent> | ((request: Request) => MaybePromise<McpAgent | Response>)
+
+/** Options of `createMcpHandler`. */
+export interface McpOptions {
+  /** What tools have beside their skills, by the ids of the skills. A skill of the card is needed for each. Default is none. */
+  readonly tools?: Readonly<Record<string, McpTool>> | undefined
+  /**
+   * The time that a call may take to be answered at once, in ms. After it the call becomes a task, or a stream where the client
+   * does not declare the extension for tasks. Default is 1,000.
+   */
+  readonly waitMs?: number | undefined
+  /** How often clients should ask for a task, in ms. Default is 1,000. */
+  readonly pollIntervalMs?: number | undefined
+  /** The time from its beginning for which a task can be asked for, in ms: that of your retention. Default is no limit. */
+  readonly ttlMs?: number | undefined
+  /**
+   * Origins whose pages may call, such as `https://app.example`. Pages of this machine may always. Requests from all others are
+   * answered with 403; clients that are no browsers send no origin. Default is none.
+   */
+  readonly origins?: readonly string[] | undefined
+  /** The largest body of a request, in bytes. Larger ones are answered with 413. Default is 4,194,304 (4 MiB). */
+  readonly maxBodyBytes?: number | undefined
+  /** The most calls and subscriptions at a time. More are answered with 503. Default is 1,000. */
+  readonly maxCalls?: number | undefined
+  /** Receives errors that clients get only as a fixed text. Default is a warning of the process. */
+  readonly onError?: ((error: unknown) => void) | undefined
+  /** Default is the platform's clock. */
+  readonly clock?: Clock | undefined
+}
+
+/** Options that were checked. */
+export interface Settings {
+  readonly tools: Readonly<Record<string, McpTool>>
+  readonly waitMs: number
+  readonly pollIntervalMs: number
+  readonly ttlMs: number | null
+  readonly origins: readonly string[]
+  readonly maxBodyBytes: number
+  readonly maxCalls: number
+  readonly onError: (error: unknown) => void
+  readonly clock: Clock
+}
+
+const KEYS = [
+  ...['tools', 'waitMs', 'pollIntervalMs', 'ttlMs', 'origins'],
+  ...['maxBodyBytes', 'maxCalls', 'onError', 'clock'],
+]
+
+/** @throws {TypeError | RangeError} naming the invalid option. */
+export function toSettings(options: McpOptions): Settings {
+  const given = readOptions(options, KEYS, 'createMcpHandler')
+  const { tools = {}, waitMs = 1_000, pollIntervalMs = 1_000, ttlMs, origins = [] } = given
+  const { maxBodyBytes = 4_194_304, maxCalls = 1_000, clock = systemClock } = given
+  requireObject('tools', tools, 'createMcpHandler')
+  requireStrings('origins', origins)
+  requireFunctions(given, ['onError'])
+  requireClock(clock)
+  return {
+    ...{ origins: origins.map(originOf), clock },
+    tools: Object.fromEntries(Object.entries(tools).map(([id, tool]) => [id, toTool(id, tool)])),
+    waitMs: requireDelay('waitMs', waitMs, 0),
+    pollIntervalMs: requireDelay('pollIntervalMs', pollIntervalMs),
+    ttlMs: ttlMs === undefined ? null : requireWhole('ttlMs', ttlMs),
+    maxBodyBytes: requireWhole('maxBodyBytes', maxBodyBytes),
+    maxCalls: requireWhole('maxCalls', maxCalls),
+    onError: given.onError ?? ((error) => reportError(error, { during: 'A request of MCP failed' })),
+  }
+}
+
+function originOf(given: string): string {
+  const url = URL.canParse(given) ? new URL(given) : undefined
+  if (url?.origin === given && given !== 'null') return given
+  throw new TypeError(`"origins" must be origins, such as 'https://app.example', got "${given}"`)
+}

@@ -1,0 +1,107 @@
+/**
+ * Tasks at the agent: found, answered, canceled, and waited for.
+ *
+ * @module
+ */
+import { A2AError } from '../core/errors.js'
+import { isTerminal } from '../core/lifecycle.js'
+import { onAbort } from '../runtime/abort.js'
+import type { Unread } from '../runtime/unread.js'
+import type { RemoteTask } from '../wire/client/dialect.js'
+import type { McpAgent, Settings } from './options.js'
+import type { RequestId } from './protocol.js'
+import { answerTo, type Answer } from './questions.js'
+import { Refusal } from './refusal.js'
+
+/** The id of a request to the client: any process can tell by it which question of which task the answer is for. */
+export function questionId(taskId: string, key: string): string {
+  return `${taskId.length}/${taskId}/${key}`
+}
+
+/** Takes the answer of a client with a session. Late answers, and answers to nothing, have no effect. */
+export async function takeResponse(
+  agent: McpAgent,
+  id: RequestId,
+  result: Unread | undefined,
+): Promise<void> {
+  const [, length = '0', rest = ''] = /^(\d{1,4})\/(.+)$/s.exec(String(id)) ?? []
+  const taskId = rest.slice(0, Number(length))
+  const key = rest.slice(taskId.length + 1)
+  if (taskId === '' || key === '') return
+  const task = await knownTask(agent, taskId)
+  await deliver(agent, task, answerTo(task, { [key]: result ?? { action: 'cancel' } }))
+}
+
+/** Sends the answers to the agent. A question that the user does not answer ends the task. */
+export async function deliver(agent: McpAgent, { id }: RemoteTask, answer: Answer): Promise<void> {
+  if (answer.isGivenUp) await cancel(agent, id)
+  else if (answer.parts.length > 0) {
+    const { parts, extensions } = answer
+    await agent.send({ taskId: id, parts, extensions }, { returnImmediately: true })
+  }
+}
+
+/** A task that has ended is left as it is. */
+export async function cancel(agent: McpAgent, id: string): Promise<void> {
+  try {
+    await agent.cancelTask(id)
+  } catch (error) {
+    if (!A2AError.is(error, 'TASK_NOT_CANCELABLE')) throw error
+  }
+}
+
+/** @throws {Refusal} for a task that is unknown, or of another owner. */
+export async function knownTask(agent: McpAgent, id: string): Promise<RemoteTask> {
+  try {
+    return await agent.getTask(id)
+  } catch (error) {
+    if (A2AError.is(error, 'TASK_NOT_FOUND') || A2AError.is(error, 'INVALID_PARAMS'))
+      throw new Refusal('params', 'Task not found')
+    throw error
+  }
+}
+
+/** The reason for which a run leaves its task alone. */
+export function left(): A2AError {
+  return new A2AError('LEASE_LOST', 'The client follows the task itself', { taskId: '' })
+}
+
+/** Waits until the task has another state, or another status message. Returns early if the signal aborts. */
+export async function untilChanged(
+  { agent, settings }: { readonly agent: McpAgent; readonly settings: Settings },
+  task: RemoteTask,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  if (isTerminal(task.state)) return
+  const isSame = ({ state, message }: Pick<RemoteTask, 'state' | 'message'>): boolean =>
+    state === task.state && message?.messageId === task.message?.messageId
+  try {
+    for await (const event of agent.subscribe(task.id, { signal })) {
+      const now = event.type === 'task' ? event.task : event
+      if ('state' in now && !isSame(now)) return
+    }
+  } catch {
+    // The agent has no streams, or the task has ended.
+  }
+  while (signal?.aborted !== true && isSame(await agent.getTask(task.id))) {
+    const next = deferred()
+    const disarm = settings.clock.schedule(next.resolve, settings.pollIntervalMs)
+    const ignore = onAbort(signal, next.resolve)
+    await next.promise
+    disarm()
+    ignore()
+  }
+}
+
+export interface Deferred {
+  readonly promise: Promise<undefined>
+  readonly resolve: () => void
+}
+
+export function deferred(): Deferred {
+  let resolve = (): void => undefined
+  const promise = new Promise<undefined>((settle) => {
+    resolve = () => settle(undefined)
+  })
+  return { promise, resolve }
+}

@@ -1,0 +1,73 @@
+/**
+ * A task of A2A as one of MCP (extension `io.modelcontextprotocol/tasks`, 2026-07-28).
+ *
+ * @module
+ */
+import type { TaskState } from '../core/lifecycle.js'
+import type { JsonObject } from '../core/json-types.js'
+import { isRecord } from '../runtime/unread.js'
+import { textOf } from '../wire/text.js'
+import type { RemoteTask } from '../wire/client/dialect.js'
+import type { Settings } from './options.js'
+import type { Capabilities } from './protocol.js'
+import { inputRequestsOf } from './questions.js'
+import { resultOfTask } from './results.js'
+import { toolOf, type Tool } from './tools.js'
+
+/** A failed call is a result with an error: MCP has `failed` for errors of JSON-RPC only. `docs/guides/mcp.md` has the table. */
+const STATUS: Readonly<Record<TaskState, 'working' | 'input_required' | 'completed' | 'cancelled'>> = {
+  submitted: 'working',
+  working: 'working',
+  'input-required': 'input_required',
+  'auth-required': 'input_required',
+  completed: 'completed',
+  failed: 'completed',
+  rejected: 'completed',
+  canceled: 'cancelled',
+}
+
+/** The key of metadata of a message under which the time is when its call began. Tasks of A2A do not say when they began. */
+export const BEGUN = 'a2a-tasks.dev/mcp'
+/** The most characters of a status message. */
+const MAX_STATUS = 4_096
+
+/** The task without what its status has besides. */
+export function taskOf(task: RemoteTask, { clock, ttlMs, pollIntervalMs }: Settings): JsonObject {
+  const { state, message, updatedAt, messages } = task
+  const lastUpdatedAt = updatedAt ?? new Date(clock.now()).toISOString()
+  const statusMessage = message === undefined ? '' : textOf(message).slice(0, MAX_STATUS)
+  return {
+    taskId: task.id,
+    status: STATUS[state],
+    ...(statusMessage !== '' && { statusMessage }),
+    createdAt: begunAt(messages) ?? lastUpdatedAt,
+    lastUpdatedAt,
+    ttlMs,
+    pollIntervalMs,
+  }
+}
+
+function begunAt(messages: RemoteTask['messages']): string | undefined {
+  const begun = messages.find(({ role }) => role === 'user')?.metadata?.[BEGUN]
+  const at = isRecord(begun) ? begun['at'] : undefined
+  return typeof at === 'string' && /^\d{4}-\d\d-\d\dT[\d:.]{8,12}Z$/.test(at) ? at : undefined
+}
+
+/** The task with its questions, or its result. */
+export function detailedTaskOf(
+  task: RemoteTask,
+  settings: Settings,
+  tools: ReadonlyMap<string, Tool>,
+  capabilities: Capabilities,
+): JsonObject {
+  const base = taskOf(task, settings)
+  switch (base['status']) {
+    case 'input_required':
+      // Requests for the user are JSON.
+      return { ...base, inputRequests: inputRequestsOf(task, capabilities) as unknown as JsonObject }
+    case 'completed':
+      return { ...base, result: { resultType: 'complete', ...resultOfTask(task, toolOf(tools, task)) } }
+    default:
+      return base
+  }
+}

@@ -1,0 +1,331 @@
+/** Questions of an agent: as requests for the user of each kind of client, or as a result that a model answers. */
+import { describe, expect, it } from 'vitest'
+import * as z from 'zod'
+import { createMcpHandler } from 'a2a-tasks/mcp'
+import type { Execute, RequestHandler } from 'a2a-tasks/server'
+import { ManualClock } from 'a2a-tasks/testing'
+import {
+  messagesIn,
+  requestOf,
+  sceneOf,
+  statelessRequest,
+  textIn,
+  type Declared,
+  type Json,
+  type Reply,
+} from './kit.js'
+
+const FORM = { elicitation: {} }
+const BOTH = { elicitation: { form: {}, url: {} } }
+const BOOKING = z.object({
+  day: z.enum(['Mon', 'Tue']).describe('The day'),
+  seats: z.int().min(1).max(9),
+  email: z.email().optional(),
+  window: z.boolean().optional(),
+  extras: z
+    .array(z.enum(['wifi', 'desk']))
+    .max(2)
+    .optional(),
+  notes: z.array(z.string()).optional(),
+  fare: z.union([z.literal(1).meta({ title: 'Cheap' }), z.literal(2).meta({ title: 'Fast' })]).optional(),
+})
+
+const book: Execute = async (run) => {
+  const booking = await run.requireInput('When?', { schema: BOOKING })
+  return JSON.stringify(booking)
+}
+const approve: Execute = async (run) => run.approve('pay', { message: 'Pay 5 €?' })
+const authorize: Execute = async (run) => {
+  const value = await run.authorize<string>('drive', {
+    message: 'Open the drive',
+    url: 'https://login.example/x',
+  })
+  return `Authorized by ${value}`
+}
+const inWords: Execute = async (run) => {
+  const { parts } = await run.requireInput('Which city?')
+  return `City: ${parts[0]?.text ?? ''}`
+}
+
+type Requests = Readonly<Record<string, { readonly method: string; readonly params: Json }>>
+
+function sceneFor(execute: Execute) {
+  const scene = sceneOf(execute)
+  const begin = (declared: Declared): Promise<Reply> => scene.say('Go', declared)
+  /** Repeats the call with answers, as a client without sessions does. */
+  const answer = ({ result }: Reply, inputResponses: object, declared: Declared = BOTH): Promise<Reply> =>
+    scene.ask(
+      'tools/call',
+      { name: 'default', arguments: { message: 'Go' }, requestState: result['requestState'], inputResponses },
+      declared,
+    )
+  return { ...scene, begin, answer }
+}
+
+function requestsIn({ result }: Reply): Requests {
+  return result['inputRequests'] as Requests
+}
+
+/** The ids of the questions. */
+function keysOf(reply: Reply): string[] {
+  return Object.keys(requestsIn(reply))
+}
+
+function accepted(content?: object): object {
+  return { action: 'accept', ...(content && { content }) }
+}
+
+describe('a client without sessions', () => {
+  it('gets a form with the fields that forms can have, and answers by its id', async () => {
+    const { begin, answer } = sceneFor(book)
+    const asked = await begin(FORM)
+    expect(asked.result).toMatchObject({
+      resultType: 'input_required',
+      requestState: expect.stringMatching(/./) as unknown,
+    })
+    const [key = ''] = keysOf(asked)
+    expect(requestsIn(asked)[key]).toEqual({
+      method: 'elicitation/create',
+      params: {
+        mode: 'form',
+        message: 'When?',
+        requestedSchema: {
+          type: 'object',
+          properties: {
+            day: { type: 'string', description: 'The day', enum: ['Mon', 'Tue'] },
+            seats: { type: 'integer', minimum: 1, maximum: 9 },
+            email: { type: 'string', format: 'email' },
+            window: { type: 'boolean' },
+            extras: { type: 'array', items: { type: 'string', enum: ['wifi', 'desk'] }, maxItems: 2 },
+            notes: { type: 'string', description: 'As JSON' },
+            fare: {
+              type: 'string',
+              oneOf: [
+                { const: '1', title: 'Cheap' },
+                { const: '2', title: 'Fast' },
+              ],
+            },
+          },
+          required: ['day', 'seats'],
+        },
+      },
+    })
+    const content = { day: 'Mon', seats: 2, extras: ['wifi'], notes: '["x"]', fare: '2' }
+    const done = await answer(asked, { [key]: accepted(content) })
+    expect(textIn(done.result)).toBe('{"day":"Mon","seats":2,"extras":["wifi"],"notes":["x"],"fare":2}')
+  })
+
+  it('is told what does not fit, and asked again for what is missing', async () => {
+    const { begin, answer } = sceneFor(book)
+    const asked = await begin(FORM)
+    const [key = ''] = keysOf(asked)
+    const wrong = await answer(asked, { [key]: accepted({ day: 'Mon', seats: 'two' }) }, FORM)
+    expect(wrong.last['error']).toMatchObject({
+      code: -32602,
+      message: `inputResponses.${key}.content.seats must be a whole number`,
+    })
+    for (const responses of [{}, { other: accepted({}) }, { [key]: null }])
+      expect((await answer(asked, responses, FORM)).result).toEqual(asked.result)
+    expect((await answer(asked, { [key]: accepted({ day: 'Tue', seats: 1 }) }, FORM)).result).toMatchObject({
+      isError: false,
+    })
+  })
+
+  it('answers an approval, of which no is an answer', async () => {
+    for (const [response, verdict] of [
+      [accepted({ value: 'approve' }), 'approve'],
+      [{ action: 'decline' }, 'reject'],
+      [{ action: 'cancel' }, 'reject'],
+    ] as const) {
+      const { begin, answer } = sceneFor(approve)
+      const asked = await begin(FORM)
+      const [key = ''] = keysOf(asked)
+      expect(requestsIn(asked)[key]?.params).toMatchObject({
+        requestedSchema: {
+          properties: { value: { type: 'string', enum: ['approve', 'reject'] } },
+          required: ['value'],
+        },
+      })
+      expect(textIn((await answer(asked, { [key]: response })).result)).toBe(verdict)
+    }
+  })
+
+  it.each(['decline', 'cancel'])('ends the task with a %s of any other question', async (action) => {
+    const { begin, answer, tasks } = sceneFor(book)
+    const asked = await begin(FORM)
+    const [key = ''] = keysOf(asked)
+    expect((await answer(asked, { [key]: { action } })).result).toMatchObject({ isError: true })
+    expect(tasks.listTasks()).toMatchObject([{ state: 'canceled' }])
+  })
+
+  it('answers a question in words', async () => {
+    const { begin, answer } = sceneFor(inWords)
+    const asked = await begin(FORM)
+    const [key = ''] = keysOf(asked)
+    expect(requestsIn(asked)[key]?.params).toMatchObject({ message: 'Which city?' })
+    expect(textIn((await answer(asked, { [key]: accepted({ answer: 'Rome' }) })).result)).toBe('City: Rome')
+  })
+
+  it('answers several questions one by one', async () => {
+    const { begin, answer } = sceneFor(async (run) => {
+      const answers = await run.ask({
+        city: { message: 'Which city?', schema: z.string() },
+        days: { message: 'How many days?', schema: z.number() },
+      })
+      return JSON.stringify(answers)
+    })
+    const asked = await begin(FORM)
+    const [city = '', days = ''] = keysOf(asked)
+    const again = await answer(asked, { [city]: accepted({ value: 'Rome' }) })
+    expect(keysOf(again)).toEqual([days])
+    expect(textIn((await answer(again, { [days]: accepted({ value: 3 }) })).result)).toBe(
+      '{"city":"Rome","days":3}',
+    )
+  })
+
+  it('sends its user to an address, and gets the result when the agent has its signal', async () => {
+    const { begin, tasks, mcp } = sceneFor(authorize)
+    const asked = await begin(BOTH)
+    const [key = ''] = keysOf(asked)
+    expect(requestsIn(asked)[key]?.params).toEqual({
+      mode: 'url',
+      message: 'Open the drive',
+      url: 'https://login.example/x',
+    })
+    const taskId = String(asked.result['requestState'])
+    const params = { name: 'default', requestState: taskId, inputResponses: { [key]: accepted() } }
+    const answered = mcp(statelessRequest(2, 'tools/call', params, BOTH))
+    tasks.signal(taskId, 'drive', 'ann')
+    const response = await answered
+    expect(await response.json()).toMatchObject({ result: { content: [{ text: 'Authorized by ann' }] } })
+  })
+
+  it('declines an authorization', async () => {
+    const { begin, answer } = sceneFor(async (run) => {
+      await run.authorize('drive', { message: 'Open', url: 'https://login.example/x' }).catch(() => undefined)
+      return 'Without the drive'
+    })
+    const asked = await begin(BOTH)
+    const [key = ''] = keysOf(asked)
+    expect(textIn((await answer(asked, { [key]: { action: 'decline' } })).result)).toBe('Without the drive')
+  })
+
+  it('cannot answer by the state of another tool', async () => {
+    const skills = ['a', 'b'].map((id) => ({ id, name: id, description: id, tags: ['x'] }))
+    const { ask } = sceneOf(book, { card: { skills } })
+    const asked = await ask('tools/call', { name: 'a', arguments: { message: 'Go' } }, FORM)
+    const params = { name: 'b', requestState: asked.result['requestState'], inputResponses: {} }
+    expect((await ask('tools/call', params, FORM)).last['error']).toMatchObject({ code: -32602 })
+  })
+})
+
+describe('a client that cannot ask its user', () => {
+  it.each(['session', 'stateless'])(
+    'gets the question as the result, and its model answers: %s',
+    async (kind) => {
+      const { ask, inSession } = sceneFor(book)
+      const call = (given: object): Promise<Reply> =>
+        (kind === 'session' ? inSession : ask)('tools/call', { name: 'default', arguments: given })
+      const asked = await call({ message: 'Go' })
+      const { taskId } = (asked.result['_meta'] as { 'a2a-tasks.dev/task': Json })['a2a-tasks.dev/task']
+      expect(textIn(asked.result)).toBe(
+        `When?\n\nTo answer, call this tool again with "taskId": "${String(taskId)}" and the answer as "message"`,
+      )
+      const done = await call({ taskId, message: '{"day":"Mon","seats":2}' })
+      expect(textIn(done.result)).toBe('{"day":"Mon","seats":2}')
+      expect((await call({ taskId, message: 'Late' })).result).toMatchObject({ isError: true })
+      expect((await call({ taskId: 'x', message: 'To nothing' })).result).toMatchObject({ isError: true })
+    },
+  )
+
+  it('gets an address as text', async () => {
+    const { begin } = sceneFor(authorize)
+    expect(textIn((await begin(FORM)).result)).toContain('https://login.example/x')
+  })
+})
+
+describe('a client with a session', () => {
+  const PARAMS = { name: 'default', arguments: { message: 'Go' } }
+
+  /** A call whose stream has begun with a request for the user. */
+  async function openCall(execute: Execute, capabilities: object) {
+    const clock = new ManualClock()
+    const scene = sceneOf(execute, { clock })
+    const { headers } = await scene.inSession('initialize', { protocolVersion: '2025-11-25', capabilities })
+    const session = { 'mcp-session-id': headers.get('mcp-session-id') }
+    const response = await scene.mcp(
+      requestOf({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: PARAMS }, session),
+    )
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+    let text = ''
+    const next = async (): Promise<Json> => {
+      for (;;) {
+        const end = text.indexOf('\n\n')
+        if (end >= 0) {
+          const [message] = messagesIn(text.slice(0, end + 2))
+          text = text.slice(end + 2)
+          if (message !== undefined) return message
+        } else {
+          const { value } = await reader.read()
+          text += new TextDecoder().decode(value)
+        }
+      }
+    }
+    const respond = (id: unknown, answer: object): Promise<Reply> =>
+      scene.send(requestOf({ jsonrpc: '2.0', id, ...answer }, session))
+    return { ...scene, next, respond, session }
+  }
+
+  it('is asked on the stream of its call, and answers with a request of its own', async () => {
+    const { next, respond } = await openCall(book, BOTH)
+    const asked = await next()
+    expect(asked).toMatchObject({ method: 'elicitation/create', params: { mode: 'form', message: 'When?' } })
+    const { status } = await respond(asked['id'], { result: accepted({ day: 'Mon', seats: 2 }) })
+    expect(status).toBe(202)
+    expect(await next()).toMatchObject({ id: 1, result: { content: [{ text: '{"day":"Mon","seats":2}' }] } })
+    // It comes late, and has no effect.
+    expect((await respond(asked['id'], { result: accepted({ day: 'Tue', seats: 1 }) })).status).toBe(202)
+  })
+
+  it('may answer at another process', async () => {
+    const { next, handler } = await openCall(book, BOTH)
+    const asked = await next()
+    const other = otherProcess(handler)
+    const body = { jsonrpc: '2.0', id: asked['id'], result: accepted({ day: 'Mon', seats: 2 }) }
+    expect((await other(requestOf(body))).status).toBe(202)
+    expect(await next()).toMatchObject({ id: 1, result: { isError: false } })
+  })
+
+  it('is sent to an address, with the id that its version demands', async () => {
+    const { next, tasks } = await openCall(authorize, BOTH)
+    const { params } = await next()
+    expect(params).toMatchObject({
+      mode: 'url',
+      url: 'https://login.example/x',
+      elicitationId: expect.stringMatching(/./) as unknown,
+    })
+    const [task] = tasks.listTasks()
+    tasks.signal(task?.id ?? '', 'drive', 'ann')
+    expect(await next()).toMatchObject({ id: 1, result: { content: [{ text: 'Authorized by ann' }] } })
+  })
+
+  it('has not answered when its handler fails', async () => {
+    const { next, respond } = await openCall(book, BOTH)
+    const asked = await next()
+    await respond(asked['id'], { error: { code: -1, message: 'No' } })
+    expect(await next()).toMatchObject({ id: 1, result: { isError: true } })
+  })
+
+  it.each(['x', 'x/y', 1, '1/x', '1/x/y', '9999/x/y'])(
+    'cannot answer what nobody has asked: %j',
+    async (id) => {
+      const { send } = sceneFor(book)
+      const { status } = await send(requestOf({ jsonrpc: '2.0', id, result: accepted({}) }))
+      expect([202, 400]).toContain(status)
+    },
+  )
+})
+
+function otherProcess(handler: RequestHandler): (request: Request) => Promise<Response> {
+  return createMcpHandler(handler)
+}
