@@ -42,9 +42,13 @@ const MICROTASKS = 12
 /** @returns Whether the process made so many changes before it closed. */
 async function play(execute: Execute, commits: number, microtasks: number): Promise<boolean> {
   let left = commits
-  let onClose = (): void => {}
+  let onClose = (): Promise<void> => Promise.resolve()
+  const onCommit = (): void => {
+    if (left === 0) void onClose()
+    left -= 1
+  }
   const { all, clock } = cluster([execute, execute, execute], {}, (store, at) =>
-    at === 1 ? watched(store, () => void (left-- === 0 && onClose())) : store,
+    at === 1 ? watched(store, onCommit) : store,
   )
   const [a, b, c] = all
   if (a === undefined || b === undefined || c === undefined) throw new Error('There are three')
