@@ -6,8 +6,8 @@ import { testTaskStore } from 'a2a-tasks/testing'
 import { change, put } from '../../../src/testing/task-store-suite/samples.js'
 import { newSchema, sharedPglite } from '../../support/pglite.js'
 
-/** What a commit, a read and a lease do. */
-const BASICS = /^(a created task|a commit|a lease|only the holder|any JSON)/
+/** What a commit, a group of commits, a read, a lease and the feed do. */
+const BASICS = /^(a created task|a commit|each of many commits|a lease|only the holder|any JSON|the feed has)/
 
 describe('postgresStore over PGlite', () => {
   let database: PGlite
