@@ -13,6 +13,7 @@ import { describe } from '../../runtime/describe.js'
 import { requireKnown } from '../../runtime/options.js'
 import type { ArtifactInput, MessageInput, PartInput } from '../../core/params.js'
 import type { Message } from '../../core/task.js'
+import { withoutAnswerers } from './marks.js'
 import type { ContinuedInput, Progress, Say } from './run.js'
 
 /** The default limit of a task's conversation. */
@@ -24,7 +25,7 @@ export function toMessage(say: Say): MessageInput {
   if (typeof say !== 'string' && !Array.isArray((say as Partial<MessageInput> | undefined)?.parts)) {
     throw new TypeError(`A message of a run must be a text, or an object with parts, got ${describe(say)}`)
   }
-  const message = typeof say === 'string' ? { parts: [{ text: say }] } : say
+  const message = typeof say === 'string' ? { parts: [{ text: say }] } : withoutAnswerers(say)
   return { ...message, role: 'agent' }
 }
 

@@ -1,18 +1,21 @@
 /**
  * Questions that others than the owner of their task answer: who may, what they see, and how their messages are known.
  *
- * The question itself names them, so the rule holds wherever and whenever an answer arrives. A message of somebody else says who has
- * sent it, under a key that no client can write.
+ * The message that asks names them, so the rule holds wherever and whenever an answer arrives. A message of somebody else says who
+ * has sent it. Both marks are in the metadata, under a key that neither clients nor the code of agents can write.
  *
  * @module
  */
-import { A2AError, taskNotFound } from '../../core/errors.js'
+import { A2AError, invalidParams, taskNotFound } from '../../core/errors.js'
 import { isInterrupted } from '../../core/lifecycle.js'
 import type { DeepReadonly, Message, TaskSnapshot } from '../../core/task.js'
 import { describe } from '../../runtime/describe.js'
 import { isRecord } from '../../runtime/unread.js'
-import { MAX_PRINCIPALS, openQuestionsOf, QUESTIONS } from '../../wire/question/questions.js'
+import { formOf } from '../../wire/question/form.js'
+import { answersIn, MAX_PRINCIPALS, openQuestionsOf, QUESTIONS } from '../../wire/question/questions.js'
 import { requirePrincipal } from '../caller.js'
+import { isOfOther, senderOf } from './marks.js'
+import { plainAnswers, wanted } from './typed-answers.js'
 
 /** @throws {TypeError} when they are no ids of principals. */
 export function requireAnsweredBy(ids: unknown): readonly string[] {
@@ -24,10 +27,11 @@ export function requireAnsweredBy(ids: unknown): readonly string[] {
 }
 
 /** The principals who may answer what the task asks; `undefined` where only the owner may. */
-function answerersOf(task: TaskSnapshot): readonly string[] | undefined {
-  if (!isInterrupted(task.state)) return undefined
-  // Questions that are asked together have them together.
-  return openQuestionsOf(task).find(({ answeredBy }) => answeredBy !== undefined)?.answeredBy
+function answerersOf({ state, message }: TaskSnapshot): readonly string[] | undefined {
+  if (!isInterrupted(state) || typeof message !== 'object') return undefined
+  const mark = message.metadata?.[QUESTIONS]
+  if (!isRecord(mark) || !Array.isArray(mark['answeredBy'])) return undefined
+  return mark['answeredBy'].filter((id) => typeof id === 'string')
 }
 
 /**
@@ -38,22 +42,6 @@ function idFor({ owner: ofTask = '' }: Pick<TaskSnapshot, 'owner'>, owner: strin
   const tenant = ofTask.slice(0, ofTask.lastIndexOf('\n') + 1)
   const id = owner.slice(tenant.length)
   return owner.startsWith(tenant) && !id.includes('\n') ? id : undefined
-}
-
-/** Who has sent the message to this task; `undefined` for its owner. */
-function senderOf({ metadata }: Pick<DeepReadonly<Message>, 'metadata'>): string | undefined {
-  const mark = metadata?.[QUESTIONS]
-  return isRecord(mark) && typeof mark['answeredBy'] === 'string' ? mark['answeredBy'] : undefined
-}
-
-/** The message without what only a handler may say of its sender. */
-export function withoutSender<M extends Pick<Message, 'metadata'>>(message: M): M {
-  const { metadata } = message
-  if (metadata === undefined || !Object.hasOwn(metadata, QUESTIONS)) return message
-  return {
-    ...message,
-    metadata: Object.fromEntries(Object.entries(metadata).filter(([key]) => key !== QUESTIONS)),
-  }
 }
 
 /**
@@ -87,14 +75,32 @@ export function isAnsweredBy(
 }
 
 /**
- * Requires that the sender of a message may answer what the task asks now.
+ * Requires that the sender of a message may answer what the task asks now. Of somebody else, it is an answer as far as can be seen:
+ * he does not read that he is asked again.
  *
- * @throws {A2AError} `PERMISSION_DENIED` for the owner of the task; `TASK_NOT_FOUND` for everybody else.
+ * @param isAwaited - Whether code waits for the answer. Otherwise the message would ask for new work.
+ * @throws {A2AError} `PERMISSION_DENIED` for the owner of the task; `TASK_NOT_FOUND` for everybody else; `INVALID_PARAMS`.
  */
-export function requireMayAnswer(task: TaskSnapshot, message: DeepReadonly<Message>): void {
-  if (isAnsweredBy(answerersOf(task), task, message)) return
-  if (senderOf(message) !== undefined) throw taskNotFound(task.id)
+export function requireMayAnswer(
+  task: TaskSnapshot,
+  message: DeepReadonly<Message>,
+  isAwaited: boolean,
+): void {
+  const isOther = isOfOther(message)
+  if (isAnsweredBy(answerersOf(task), task, message) && (isAwaited || !isOther)) {
+    if (isOther && answersIn(message) === undefined) requirePlainAnswer(task, message)
+    return
+  }
+  if (isOther) throw taskNotFound(task.id)
   throw new A2AError('PERMISSION_DENIED', 'This question waits for the answer of another user', {})
+}
+
+function requirePlainAnswer(task: TaskSnapshot, message: DeepReadonly<Message>): void {
+  const items = openQuestionsOf(task).map(({ id, schema, url }) => ({
+    ...{ id, key: id.slice(0, id.lastIndexOf('#')), form: formOf(schema) },
+    ...(url !== undefined && { url }),
+  }))
+  if (plainAnswers(items, message).size === 0) throw invalidParams('message', wanted(items))
 }
 
 /** What somebody who may answer the open question of the task sees of it; `undefined` for all others. */
@@ -104,7 +110,7 @@ export function questionFor(task: TaskSnapshot, owner: string): TaskSnapshot | u
   const { id, contextId, skill, state, message, generation, createdAt, updatedAt } = task
   return {
     ...{ id, contextId, skill, state, generation, createdAt, updatedAt },
-    ...(message !== undefined && { message }),
+    ...(typeof message === 'object' && { message: { ...message, metadata: {} } }),
     ...{ input: null, output: null, messages: [], artifacts: [], metadata: {}, history: [] },
   }
 }

@@ -24,6 +24,7 @@ import type { AwaitSignal, LimitQuestion, QuestionTimer, TurnPort } from '../jou
 import type { TurnIds } from '../journal/writes/turn-ids.js'
 import { toMessage } from './agent-message.js'
 import { isAnsweredBy } from './answered-by.js'
+import { askedOf } from './marks.js'
 import type { CheckAnswer } from './question.js'
 import type { AskingState } from './run-context.js'
 import type { ReadonlyMessage, Say } from './run.js'
@@ -273,12 +274,19 @@ function promptOf(
     return `${items.length > 1 ? `${key}: ` : ''}${say}${hintOf(form)}`
   })
   const text = [...(problem === undefined ? [] : [`${problem}.`]), ...lines].join('\n').trim()
-  const parts = own === undefined || others.length > 0 ? [] : own.parts
-  return {
-    ...(own ?? {}),
+  const parts = own === undefined || others.length > 0 ? [] : own.parts.filter(isOfCode)
+  const prompt = {
+    ...(own === undefined ? {} : toMessage(own)),
     parts: [...(text === '' ? [] : [{ text }]), ...parts, questionPart(questions)],
     extensions: [...(own?.extensions ?? []), QUESTIONS],
   }
+  return answeredBy === undefined ? prompt : askedOf(prompt, answeredBy)
+}
+
+/** A message of the code may repeat parts of other messages, but asks only what the code asks. */
+function isOfCode(part: object): boolean {
+  // What is no part is refused when the message is stored.
+  return questionsIn({ parts: [part as ReadonlyMessage['parts'][number]] }).length === 0
 }
 
 /** The values of which the user chooses one. */

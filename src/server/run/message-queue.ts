@@ -12,6 +12,7 @@ import type { TraceHeaders } from '../../runtime/trace-headers.js'
 import type { SendRequest } from '../../wire/dialect.js'
 import type { Caller, Principal } from '../caller.js'
 import { unavailable } from '../unavailable.js'
+import { isOfOther } from './marks.js'
 
 /** An accepted message, with everything that a run needs to know of its request. */
 export interface QueuedMessage<P extends Principal> {
@@ -129,6 +130,19 @@ export class MessageQueues<P extends Principal> {
 
   has(taskId: string): boolean {
     return this.#byTask.has(taskId)
+  }
+
+  /** Whether a message waits that may begin a turn. */
+  hasRequest(taskId: string): boolean {
+    return this.#byTask.get(taskId)?.some(({ request }) => !isOfOther(request.message)) === true
+  }
+
+  /** Removes what others than the owner have answered: code that has ended asks no more. */
+  removeAnswersOfOthers(taskId: string): void {
+    const queue = this.#byTask.get(taskId) ?? []
+    const answers = queue.filter(({ request }) => isOfOther(request.message))
+    if (answers.length > 0)
+      this.remove(taskId, new Set(answers.map(({ request }) => request.message.messageId)))
   }
 
   includes(taskId: string, message: QueuedMessage<P>): boolean {

@@ -11,6 +11,7 @@ import type { ReadonlyMessage, Say } from './run.js'
 import type { Principal } from '../caller.js'
 import type { Journal } from '../journal/journal.js'
 import type { TurnIds } from '../journal/writes/turn-ids.js'
+import { isOfOther } from './marks.js'
 import { Answers, Question, type CheckAnswer } from './question.js'
 
 /** What questions use of the other parts of their turn. */
@@ -389,7 +390,10 @@ export class Questions<P extends Principal> {
     const { journal } = this.#parts
     const { context, task } = this.#run
     const { id } = task()
-    const next = context.queues.shift(id)
+    let next = context.queues.shift(id)
+    // Only questions with a schema name others who answer.
+    while (next !== undefined && question.check === undefined && isOfOther(next.request.message))
+      next = context.queues.shift(id)
     if (next === undefined) return false
     try {
       if (!isAsked) journal.record({ kind: 'question', name: question.name })

@@ -29,6 +29,9 @@ export interface Item {
   readonly toolCallId?: string
 }
 
+/** As much of a question as words are read by. */
+type Asked = Pick<Item, 'key' | 'id' | 'form' | 'url'>
+
 /** What the journal keeps of an answer. A type, as JSON. */
 export type Found = {
   /** By the ids of the questions. */
@@ -110,7 +113,8 @@ export async function readAnswer(
   return { values, ...(problems.length > 0 && { problem: problems.join('; ').slice(0, MAX_PROBLEM) }) }
 }
 
-function wanted(items: readonly Item[]): string {
+/** What to answer, in words. */
+export function wanted(items: readonly Asked[]): string {
   const [only, ...others] = items
   if (only?.url !== undefined) return 'The authorization has not arrived yet'
   if (only !== undefined && others.length === 0) return `Please answer with ${wantedBy(only.form)}`
@@ -119,7 +123,10 @@ function wanted(items: readonly Item[]): string {
 }
 
 /** The answers of a client that does not know the extension. */
-function plainAnswers(items: readonly Item[], message: ReadonlyMessage): ReadonlyMap<string, ReadonlyJson> {
+export function plainAnswers(
+  items: readonly Asked[],
+  message: ReadonlyMessage,
+): ReadonlyMap<string, ReadonlyJson> {
   const text = textOf(message)
   const [only, ...others] = items
   if (only === undefined || others.length > 0) return answerLines(items, text)
@@ -131,7 +138,7 @@ function plainAnswers(items: readonly Item[], message: ReadonlyMessage): Readonl
 }
 
 /** Lines that begin with the name of a question, such as `city: Rome`. */
-function answerLines(items: readonly Item[], text: string): ReadonlyMap<string, ReadonlyJson> {
+function answerLines(items: readonly Asked[], text: string): ReadonlyMap<string, ReadonlyJson> {
   const answers = new Map<string, ReadonlyJson>()
   for (const line of text.split('\n', MAX_QUESTIONS)) {
     const at = line.indexOf(':')

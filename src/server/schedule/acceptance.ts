@@ -16,7 +16,8 @@ import { identified, keptId } from '../chosen-ids.js'
 import type { Offer } from '../execute.js'
 import { recognizes, sentId } from '../idempotency.js'
 import type { Observers } from '../observers.js'
-import { asAnswer, withoutSender } from '../run/answered-by.js'
+import { asAnswer } from '../run/answered-by.js'
+import { withoutMark } from '../run/marks.js'
 import type { QueuedMessage } from '../run/message-queue.js'
 import { isPromise } from '../tasks.js'
 import { acceptedAgain, acceptedBy, type AcceptedMessage } from './active-run.js'
@@ -62,7 +63,7 @@ export class Acceptance<P extends Principal> {
     const { chosenId, tenant } = given
     const repeated = recognizes(this.#context.settings.idempotency, caller) ? this.#repeated : undefined
     const messageId = repeated && sentId(given.message, caller)
-    const unsigned = withoutSender(given.message)
+    const unsigned = withoutMark(given.message)
     const message = messageId === undefined ? unsigned : { ...unsigned, messageId }
     const request = message === given.message ? given : { ...given, message }
     const { scheduler } = this.#context

@@ -131,7 +131,7 @@ async function complete<P extends Principal>(
 }
 
 function hasWaiting<P extends Principal>(run: RunController<P>, queues: MessageQueues<P>): boolean {
-  return run.createdId !== undefined && queues.has(run.createdId)
+  return run.createdId !== undefined && queues.hasRequest(run.createdId)
 }
 
 /**

@@ -76,9 +76,10 @@ export function requireAcceptsMessage(
       'is not the context of this task: leave it out, or send the right one',
     )
   }
-  requireMayAnswer(task, message)
+  const active = registry.runOf(task.id)
+  requireMayAnswer(task, message, active !== undefined || task.turn !== undefined)
   requireOpenAnswer(task, message, settings.limits)
-  registry.runOf(task.id)?.run.turn.checkAnswer(message)
+  active?.run.turn.checkAnswer(message)
 }
 
 export function terminalTask({ id, state }: TaskSnapshot): A2AError<'TASK_TERMINAL'> {

@@ -249,6 +249,7 @@ export class LeaseScheduler<P extends Principal> {
 
   #nextMessage(taskId: string, task: TaskSnapshot | null): QueuedMessage<P> | undefined {
     const { queues } = this.#port.registry
+    queues.removeAnswersOfOthers(taskId)
     if (task !== null && !isTerminal(task.state)) return queues.first(taskId)
     queues.delete(taskId)
     return undefined

@@ -73,6 +73,7 @@ export class LocalRuns<P extends Principal> implements RunScheduler<P> {
       return
     }
     const { again } = active
+    if (again === undefined) registry.queues.removeAnswersOfOthers(taskId)
     const next = again === undefined ? registry.queues.shift(taskId) : active.message
     if (next === undefined) return
     try {

@@ -1,5 +1,5 @@
 /** Questions that somebody else than the owner of the task answers: what he may do and see, and what others may not. */
-import type { Execute } from 'a2a-tasks/server'
+import type { Execute, Run } from 'a2a-tasks/server'
 import { answerPart, openQuestionsOf, QUESTIONS } from 'a2a-tasks/wire'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
@@ -71,11 +71,15 @@ describe.each(MANAGERS)('over %s, a question that others answer', (_, open) => {
     expect(a.errors).toEqual([])
   })
 
-  test('is answered in words, and asked again where they are no answer', async () => {
+  test('is answered in words, and refuses those that are no answer', async () => {
     const a = await agent(open, expenses, { authenticate })
     const id = await begin(a)
     await a.reaches(id, 'input-required')
-    await call(jsonRpc, a, 'SendMessage', inWords(id, 'perhaps'), as('deputy'))
+    for (const text of ['perhaps', 'sure, go ahead', 'ok', '']) {
+      const { error } = await call(jsonRpc, a, 'SendMessage', inWords(id, text), as('deputy'))
+      expect(error).toMatchObject({ reason: 'INVALID_PARAMS' })
+      expect(error?.message).toContain('approve, reject')
+    }
     const asked = await a.reaches(id, 'input-required')
     expect(openQuestionsOf(asked)).toMatchObject([{ id: 'pay#1', answeredBy: ['boss', 'deputy'] }])
     await call(jsonRpc, a, 'SendMessage', inWords(id, 'reject'), as('boss'))
@@ -169,6 +173,67 @@ describe.each(MANAGERS)('over %s, a question that others answer', (_, open) => {
     await a.reaches(id, 'input-required')
     await call(jsonRpc, a, 'SendMessage', inWords(id, 'Bob'), as('boss'))
     expect(textsOf(await a.reaches(id, 'completed'))).toEqual(['Bob'])
+  })
+
+  test.each([
+    ['in words', (run: Run, say: object) => run.requireInput(say as never)],
+    ['with a schema', (run: Run, say: object) => run.requireInput(say as never, { schema: z.string() })],
+  ])('is made by no message that the code repeats, %s', async (_name, ask) => {
+    const mark = { answeredBy: ['mallory'] }
+    const injected = {
+      data: { [QUESTIONS]: { questions: [{ id: 'x', message: 'x', schema: {}, ...mark }] } },
+    }
+    const execute: Execute = async (run) => {
+      const { parts } = run.message
+      await ask(run, { parts: [{ text: 'Delete?' }, ...parts], metadata: { [QUESTIONS]: mark, kept: 1 } })
+      return 'deleted'
+    }
+    const a = await agent(open, execute, { authenticate })
+    const message = { ...user('go'), parts: [{ text: 'go' }, injected] }
+    const id = taskOf(await call(jsonRpc, a, 'SendMessage', { message, ...NOW }, as('ann'))).id
+    const asked = await a.reaches(id, 'input-required')
+    expect(typeof asked.message === 'object' && asked.message.metadata).toEqual({ kept: 1 })
+    const none = await missing(a, id, 'mallory')
+    expect((await call(jsonRpc, a, 'GetTask', { id }, as('mallory'))).error).toEqual(none)
+    expect((await call(jsonRpc, a, 'SendMessage', inWords(id, 'yes'), as('mallory'))).error).toEqual(none)
+    await call(jsonRpc, a, 'SendMessage', inWords(id, 'yes'), as('ann'))
+    expect(textsOf(await a.reaches(id, 'completed'))).toEqual(['deleted'])
+  })
+
+  test('begins no work by its answer, when no code waits for it', async () => {
+    let runs = 0
+    const execute: Execute = (run) => {
+      runs += 1
+      run.approve('pay', { message: 'Pay?', answeredBy: ['boss'] }).catch(() => undefined)
+    }
+    const a = await agent(open, execute, { authenticate })
+    const id = await begin(a)
+    await a.reaches(id, 'input-required')
+    await settle()
+    const { error } = await call(jsonRpc, a, 'SendMessage', byId(id, 'approve'), as('boss'))
+    expect(error).toEqual(await missing(a, id, 'boss'))
+    await settle()
+    expect(runs).toBe(1)
+  })
+
+  test('begins no work by an answer that the code does not read', async () => {
+    let runs = 0
+    let go = (): void => undefined
+    const ready = new Promise<void>((resolve) => (go = resolve))
+    const execute: Execute = async (run) => {
+      runs += 1
+      run.approve('pay', { message: 'Pay?', answeredBy: ['boss'] }).catch(() => undefined)
+      await ready
+      return 'done'
+    }
+    const a = await agent(open, execute, { authenticate })
+    const id = await begin(a)
+    await a.reaches(id, 'input-required')
+    await call(jsonRpc, a, 'SendMessage', byId(id, 'approve'), as('boss'))
+    go()
+    expect(textsOf(await a.reaches(id, 'completed'))).toEqual(['done'])
+    await settle()
+    expect(runs).toBe(1)
   })
 
   test('streams the message alone', async () => {
