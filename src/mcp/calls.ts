@@ -16,7 +16,7 @@ import { openQuestionsOf } from '../wire/question/questions.js'
 import { textOf } from '../wire/text.js'
 import { errorMessage, resultMessage, toRefusal, type Answered, type Scene } from './answers.js'
 import { openChannel } from './channel.js'
-import type { Call } from './protocol.js'
+import { isId, type Call, type RequestId } from './protocol.js'
 import { answerTo, inputRequestsOf } from './questions.js'
 import { Refusal } from './refusal.js'
 import { cancel, deferred, deliver, knownTask, left, questionId, untilChanged } from './remote-tasks.js'
@@ -33,8 +33,9 @@ const PROGRESS_MS = 1_000
 /** @throws {Refusal} */
 export async function callTool(scene: Scene, call: Call): Promise<Answered> {
   const { name, arguments: args = {}, requestState, inputResponses = {} } = call.params
-  const tool = typeof name === 'string' ? scene.tools.get(name) : undefined
-  if (tool === undefined) throw new Refusal('params', `Unknown tool: ${String(name).slice(0, 100)}`)
+  if (typeof name !== 'string') throw new Refusal('params', 'name must be the name of a tool')
+  const tool = scene.tools.get(name)
+  if (tool === undefined) throw new Refusal('params', `Unknown tool: ${name.slice(0, 100)}`)
   const given = recordOf(args)
   if (given === undefined) throw new Refusal('params', 'arguments must be an object')
   if (call.isStateless && requestState !== undefined) {
@@ -146,7 +147,7 @@ function remember(
   taskId: Promise<string | undefined>,
 ): void {
   if (session === undefined) return
-  const key = `${session} ${id}`
+  const key = keyOf(session, id)
   running.set(key, Promise.race([taskId, outcome.then(none, none)]))
   void outcome.finally(() => running.delete(key)).catch(none)
 }
@@ -161,8 +162,13 @@ export async function cancelCall(
   session: string | undefined,
   requestId: unknown,
 ): Promise<void> {
-  const taskId = await running.get(`${session} ${String(requestId)}`)
+  if (session === undefined || !isId(requestId)) return
+  const taskId = await running.get(keyOf(session, requestId))
   if (taskId !== undefined) await cancel(agent, taskId)
+}
+
+function keyOf(session: string, id: RequestId): string {
+  return JSON.stringify([session, id])
 }
 
 interface Following {
