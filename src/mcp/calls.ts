@@ -17,9 +17,18 @@ import { textOf } from '../wire/text.js'
 import { errorMessage, resultMessage, toRefusal, type Answered, type Scene } from './answers.js'
 import { openChannel } from './channel.js'
 import { isId, type Call, type RequestId } from './protocol.js'
-import { answerTo, inputRequestsOf } from './questions.js'
+import { answerTo, inputRequestsOf, isForOthers } from './questions.js'
 import { Refusal } from './refusal.js'
-import { cancel, deferred, deliver, knownTask, left, questionId, untilChanged } from './remote-tasks.js'
+import {
+  cancel,
+  deferred,
+  deliver,
+  isLate,
+  knownTask,
+  left,
+  questionId,
+  untilChanged,
+} from './remote-tasks.js'
 import { errorResult, questionResult, resultOfMessage, resultOfTask } from './results.js'
 import { BEGUN, taskOf } from './tasks.js'
 import { saidBy, toolOf, type Tool } from './tools.js'
@@ -62,17 +71,20 @@ async function answerCall(
   const task = await knownTask(agent, taskId)
   if (toolOf(tools, task) !== tool) throw new Refusal('params', 'requestState is of no call of this tool')
   const answer = answerTo(task, responses)
-  const { parts, extensions, isSent } = answer
+  const { messageId, parts, extensions, isSent } = answer
   if (answer.isGivenUp) {
     await deliver(agent, task, answer)
     return { result: resultOfTask(await agent.getTask(taskId), tool) }
   }
-  if (parts.length === 0 && isInterrupted(task.state) && !isSent)
+  if (parts.length === 0 && isInterrupted(task.state) && !isSent && !isForOthers(task))
     return { result: waiting(scene, call, task) }
   const handle = { taskId, messageId: task.messages[0]?.messageId ?? taskId }
   return await followed(scene, call, tool, async (options) => {
-    if (parts.length > 0) return await agent.run({ taskId, parts, extensions }, options)
-    await untilChanged(scene, task, options.signal)
+    if (parts.length === 0) await untilChanged(scene, task, options.signal)
+    else {
+      const result = await agent.run({ taskId, messageId, parts, extensions }, options)
+      if (result.type !== 'error' || !(await isLate(agent, taskId, answer))) return result
+    }
     return await agent.resume(handle, options)
   })
 }
@@ -177,7 +189,7 @@ interface Following {
   readonly options: RunOptions & { readonly signal: AbortSignal }
 }
 
-/** Works, and asks the user of a client with a session, until there is a result. */
+/** Works, asks the user of a client with a session, and waits for the answers of other users, until there is a result. */
 async function finished(
   scene: Scene,
   call: Call,
@@ -186,10 +198,11 @@ async function finished(
 ): Promise<JsonObject> {
   const asked = new Set<string>()
   let result = await work(options)
-  while (!call.isStateless && (result.type === 'input-required' || result.type === 'auth-required')) {
+  while (result.type === 'input-required' || result.type === 'auth-required') {
     const { task, handle } = result
+    const isLeft = isForOthers(task)
     const requests = inputRequestsOf(task, call.capabilities, (key) => questionId(task.id, key))
-    if (Object.keys(requests).length === 0) break
+    if (!isLeft && (call.isStateless || Object.keys(requests).length === 0)) break
     for (const [key, request] of Object.entries(requests)) {
       const id = questionId(task.id, key)
       if (!asked.has(id)) write({ jsonrpc: '2.0', id, ...request })
