@@ -16,10 +16,19 @@ import { openQuestionsOf } from '../wire/question/questions.js'
 import { textOf } from '../wire/text.js'
 import { errorMessage, resultMessage, toRefusal, type Answered, type Scene } from './answers.js'
 import { openChannel } from './channel.js'
-import type { Call } from './protocol.js'
-import { answerTo, inputRequestsOf } from './questions.js'
+import { isId, type Call, type RequestId } from './protocol.js'
+import { answerTo, inputRequestsOf, isForOthers } from './questions.js'
 import { Refusal } from './refusal.js'
-import { cancel, deferred, deliver, knownTask, left, questionId, untilChanged } from './remote-tasks.js'
+import {
+  cancel,
+  deferred,
+  deliver,
+  isLate,
+  knownTask,
+  left,
+  questionId,
+  untilChanged,
+} from './remote-tasks.js'
 import { errorResult, questionResult, resultOfMessage, resultOfTask } from './results.js'
 import { BEGUN, taskOf } from './tasks.js'
 import { saidBy, toolOf, type Tool } from './tools.js'
@@ -33,8 +42,9 @@ const PROGRESS_MS = 1_000
 /** @throws {Refusal} */
 export async function callTool(scene: Scene, call: Call): Promise<Answered> {
   const { name, arguments: args = {}, requestState, inputResponses = {} } = call.params
-  const tool = typeof name === 'string' ? scene.tools.get(name) : undefined
-  if (tool === undefined) throw new Refusal('params', `Unknown tool: ${String(name).slice(0, 100)}`)
+  if (typeof name !== 'string') throw new Refusal('params', 'name must be the name of a tool')
+  const tool = scene.tools.get(name)
+  if (tool === undefined) throw new Refusal('params', `Unknown tool: ${name.slice(0, 100)}`)
   const given = recordOf(args)
   if (given === undefined) throw new Refusal('params', 'arguments must be an object')
   if (call.isStateless && requestState !== undefined) {
@@ -61,17 +71,20 @@ async function answerCall(
   const task = await knownTask(agent, taskId)
   if (toolOf(tools, task) !== tool) throw new Refusal('params', 'requestState is of no call of this tool')
   const answer = answerTo(task, responses)
-  const { parts, extensions, isSent } = answer
+  const { messageId, parts, extensions, isSent } = answer
   if (answer.isGivenUp) {
     await deliver(agent, task, answer)
     return { result: resultOfTask(await agent.getTask(taskId), tool) }
   }
-  if (parts.length === 0 && isInterrupted(task.state) && !isSent)
+  if (parts.length === 0 && isInterrupted(task.state) && !isSent && !isForOthers(task))
     return { result: waiting(scene, call, task) }
   const handle = { taskId, messageId: task.messages[0]?.messageId ?? taskId }
   return await followed(scene, call, tool, async (options) => {
-    if (parts.length > 0) return await agent.run({ taskId, parts, extensions }, options)
-    await untilChanged(scene, task, options.signal)
+    if (parts.length === 0) await untilChanged(scene, task, options.signal)
+    else {
+      const result = await agent.run({ taskId, messageId, parts, extensions }, options)
+      if (result.type !== 'error' || !(await isLate(agent, taskId, answer))) return result
+    }
     return await agent.resume(handle, options)
   })
 }
@@ -146,7 +159,7 @@ function remember(
   taskId: Promise<string | undefined>,
 ): void {
   if (session === undefined) return
-  const key = `${session} ${id}`
+  const key = keyOf(session, id)
   running.set(key, Promise.race([taskId, outcome.then(none, none)]))
   void outcome.finally(() => running.delete(key)).catch(none)
 }
@@ -161,8 +174,13 @@ export async function cancelCall(
   session: string | undefined,
   requestId: unknown,
 ): Promise<void> {
-  const taskId = await running.get(`${session} ${String(requestId)}`)
+  if (session === undefined || !isId(requestId)) return
+  const taskId = await running.get(keyOf(session, requestId))
   if (taskId !== undefined) await cancel(agent, taskId)
+}
+
+function keyOf(session: string, id: RequestId): string {
+  return JSON.stringify([session, id])
 }
 
 interface Following {
@@ -171,7 +189,7 @@ interface Following {
   readonly options: RunOptions & { readonly signal: AbortSignal }
 }
 
-/** Works, and asks the user of a client with a session, until there is a result. */
+/** Works, asks the user of a client with a session, and waits for the answers of other users, until there is a result. */
 async function finished(
   scene: Scene,
   call: Call,
@@ -180,10 +198,11 @@ async function finished(
 ): Promise<JsonObject> {
   const asked = new Set<string>()
   let result = await work(options)
-  while (!call.isStateless && (result.type === 'input-required' || result.type === 'auth-required')) {
+  while (result.type === 'input-required' || result.type === 'auth-required') {
     const { task, handle } = result
+    const isLeft = isForOthers(task)
     const requests = inputRequestsOf(task, call.capabilities, (key) => questionId(task.id, key))
-    if (Object.keys(requests).length === 0) break
+    if (!isLeft && (call.isStateless || Object.keys(requests).length === 0)) break
     for (const [key, request] of Object.entries(requests)) {
       const id = questionId(task.id, key)
       if (!asked.has(id)) write({ jsonrpc: '2.0', id, ...request })

@@ -5,6 +5,7 @@
  */
 import type { JsonObject } from '../core/json-types.js'
 import { quote } from '../runtime/describe.js'
+import { hasMethods } from '../runtime/options.js'
 import { isRecord } from '../runtime/unread.js'
 import { parseUrl } from '../runtime/url.js'
 import { BodyReader, bodyStatusOf } from '../server/binding/body.js'
@@ -56,7 +57,9 @@ export function createMcpHandler<P extends Principal = Principal>(
 ): HandlerFetch<P> {
   const settings = toSettings(options)
   const agentFor = toAgentFor(agent)
-  if (isRecord(agent) && 'card' in agent) toolsOf(agent.card, settings.tools)
+  // Checks the options. The card of a request handler never changes, that of a client may.
+  const known = isRecord(agent) && 'card' in agent ? toolsOf(agent.card, settings.tools) : undefined
+  const served = hasMethods(agent, 'fetch') ? known : undefined
   const { clock, maxBodyBytes, maxCalls, origins } = settings
   const bodies = new BodyReader(
     {
@@ -106,7 +109,7 @@ export function createMcpHandler<P extends Principal = Principal>(
       requireSafeJson(body, MAX_DEPTH)
       id = idIn(body)
       const incoming = readIncoming(body, request)
-      const tools = toolsOf(agent.card, settings.tools)
+      const tools = served ?? toolsOf(agent.card, settings.tools)
       return await answerMessage({ agent, tools, settings, signal: request.signal, running }, incoming)
     } catch (thrown) {
       return refused(id, thrown instanceof Refusal ? thrown : refusalOf(thrown, settings), 400)
@@ -164,8 +167,9 @@ function refusalOf(thrown: unknown, { onError }: Settings): Refusal {
 function requireOrigin(request: HttpRequest, origins: readonly string[]): void {
   const origin = request.header('origin')
   if (origin === null || origins.includes(origin)) return
-  const { hostname = '' } = parseUrl(origin) ?? {}
-  if (LOOPBACK.test(hostname)) return
+  const { protocol = '', hostname = '' } = parseUrl(origin) ?? {}
+  // An extension may have any name in its own scheme.
+  if (/^https?:$/.test(protocol) && LOOPBACK.test(hostname)) return
   throw new Refusal('request', `The origin ${quote(origin.slice(0, 100))} is not allowed`, { status: 403 })
 }
 

@@ -103,7 +103,7 @@ export function idIn(json: unknown): RequestId | undefined {
   return isId(id) ? id : undefined
 }
 
-function isId(value: unknown): value is RequestId {
+export function isId(value: unknown): value is RequestId {
   return typeof value === 'string' ? value.length <= MAX_ID : Number.isSafeInteger(value)
 }
 

@@ -11,6 +11,7 @@ import type { JsonObject, ReadonlyJson } from '../core/json-types.js'
 import { isInterrupted } from '../core/lifecycle.js'
 import type { Part } from '../core/task.js'
 import { isRecord, recordOf, type Unread } from '../runtime/unread.js'
+import { fittingId } from '../server/idempotency.js'
 import type { RemoteTask } from '../wire/client/dialect.js'
 import { formOf, resolved, valueFromText, type Form, type FormOption } from '../wire/question/form.js'
 import { answerPart, openQuestionsOf, QUESTIONS, type OpenQuestion } from '../wire/question/questions.js'
@@ -26,6 +27,8 @@ export interface InputRequest {
 
 /** What answers the questions of a task. */
 export interface Answer {
+  /** The same for every answer to the same questions, so that the agent takes one of them, however many arrive. */
+  readonly messageId: string
   /** Empty where nothing was answered. */
   readonly parts: readonly Part[]
   readonly extensions?: readonly string[]
@@ -51,7 +54,7 @@ export function inputRequestsOf(
   { form, url }: Capabilities,
   idOf?: (key: string) => string,
 ): Readonly<Record<string, InputRequest>> {
-  if (!isInterrupted(task.state)) return {}
+  if (!isInterrupted(task.state) || isForOthers(task)) return {}
   const requests: Record<string, InputRequest> = {}
   const ask = (key: string, params: object): void => {
     // Parts of messages are JSON.
@@ -62,7 +65,8 @@ export function inputRequestsOf(
     if (question.url !== undefined) {
       const about = idOf === undefined ? {} : { elicitationId: idOf(id) }
       if (url) ask(id, { mode: 'url', message, url: question.url, ...about })
-    } else if (form) ask(id, { mode: 'form', message, requestedSchema: formFor(question) })
+    } else if (form)
+      ask(id, { mode: 'form', message, requestedSchema: shownFormOf(question).requestedSchema })
   }
   const words = inWords(task)
   if (words !== undefined && form)
@@ -75,6 +79,19 @@ function inWords(task: RemoteTask): { readonly id: string; readonly text: string
   const { message, state } = task
   if (state !== 'input-required' || message === undefined || isAsking(task)) return undefined
   return { id: message.messageId, text: textOf(message) }
+}
+
+/**
+ * Whether the task waits for the answers of other users. They see the question only, without what has been said before, so what
+ * their own clients read has no messages.
+ */
+export function isForOthers(task: RemoteTask): boolean {
+  const isOwner = task.messages.length > 0
+  return (
+    isOwner &&
+    isInterrupted(task.state) &&
+    openQuestionsOf(task).some(({ answeredBy }) => answeredBy !== undefined)
+  )
 }
 
 /** Whether the status message has questions with ids, open or not. */
@@ -90,7 +107,7 @@ const WORDS = { type: 'object', properties: { [ANSWER]: { type: 'string' } }, re
  * @throws {A2AError} `INVALID_PARAMS` for an answer that does not fit its question.
  */
 export function answerTo(task: RemoteTask, responses: Unread): Answer {
-  const open = isInterrupted(task.state) ? openQuestionsOf(task) : []
+  const open = isInterrupted(task.state) && !isForOthers(task) ? openQuestionsOf(task) : []
   const replies = open.map((question) => ({ id: question.id, reply: replyTo(question, responses) }))
   const words = inWords(task)
   const { action, content } = (words && responseOf(responses, words.id)) ?? {}
@@ -102,8 +119,13 @@ export function answerTo(task: RemoteTask, responses: Unread): Answer {
   )
   const text = action === 'accept' ? recordOf(content)?.[ANSWER] : undefined
   const parts: Part[] = typeof text === 'string' ? [{ text }] : []
-  if (Object.keys(answers).length === 0) return { parts, isGivenUp, isSent }
-  return { parts: [answerPart(answers), ...parts], extensions: [QUESTIONS], isGivenUp, isSent }
+  const answered = Object.keys(answers)
+  const messageId = fittingId(
+    [task.message?.messageId ?? task.id, 'answer', ...answered.map(encodeURIComponent)].join('/'),
+  )
+  const base = { messageId, isGivenUp, isSent }
+  if (answered.length === 0) return { ...base, parts }
+  return { ...base, parts: [answerPart(answers), ...parts], extensions: [QUESTIONS] }
 }
 
 /** `undefined` without an answer. */
@@ -131,7 +153,7 @@ function noOf({ url, schema }: OpenQuestion): string | undefined {
 
 function valueOf(question: OpenQuestion, content: unknown): ReadonlyJson {
   const given = recordOf(content) ?? {}
-  const form = formOf(question.schema)
+  const form = shownFormOf(question).form
   const value =
     form.type === 'object'
       ? Object.fromEntries(
@@ -154,8 +176,24 @@ function fieldValue(form: Form, given: unknown): ReadonlyJson {
   return read === undefined ? ((given ?? null) as ReadonlyJson) : read.value
 }
 
-function formFor({ schema }: OpenQuestion): object {
+/** The most characters of a form, as JSON: that of a larger schema is at most twice as large. */
+const MAX_FORM = 16_384
+/** The most characters of a value that a field has from its schema. */
+const MAX_VALUE = 1_000
+/** A field for what no other field can show. */
+const AS_JSON = { type: 'string', description: 'As JSON' }
+
+/** How a question is shown, and answered. References in its schema could make a form of any size: that is a field for JSON. */
+function shownFormOf({ schema }: OpenQuestion): { readonly form: Form; readonly requestedSchema: object } {
   const form = formOf(schema)
+  const requestedSchema = formFor(form, schema)
+  const max = Math.max(MAX_FORM, 2 * JSON.stringify(schema).length)
+  if (JSON.stringify(requestedSchema).length <= max) return { form, requestedSchema }
+  const properties = { [VALUE]: AS_JSON }
+  return { form: { type: 'json' }, requestedSchema: { type: 'object', properties, required: [VALUE] } }
+}
+
+function formFor(form: Form, schema: OpenQuestion['schema']): object {
   if (form.type !== 'object')
     return { type: 'object', properties: { [VALUE]: fieldFor(form, schema) }, required: [VALUE] }
   const properties = recordOf(schema['properties']) ?? {}
@@ -181,7 +219,7 @@ const FORMATS = ['email', 'uri', 'date', 'date-time']
 function fieldFor(form: Form, schema: unknown): object {
   const given: Unread = isRecord(schema) ? schema : {}
   const kept = (...names: readonly string[]): object =>
-    Object.fromEntries(names.filter((name) => name in given).map((name) => [name, given[name]]))
+    Object.fromEntries(names.filter((name) => isSmall(given[name])).map((name) => [name, given[name]]))
   switch (form.type) {
     case 'text': {
       const format = FORMATS.includes(form.format ?? '') ? { format: form.format } : {}
@@ -192,17 +230,23 @@ function fieldFor(form: Form, schema: unknown): object {
     case 'boolean':
       return { type: 'boolean', ...kept('default') }
     case 'choice':
-      return { type: 'string', ...optionsFor(form.options, 'oneOf'), ...kept('enumNames', 'default') }
+      if (!form.options.every(({ value }) => value === null || isSmall(value))) return AS_JSON
+      return { type: 'string', ...optionsFor(form.options, 'oneOf'), ...kept('default') }
     default: {
       const items = given['type'] === 'array' ? formOf(given['items']) : form
-      if (items.type !== 'choice' || items.options.some(({ value }) => typeof value !== 'string'))
-        return { type: 'string', description: 'As JSON' }
+      if (items.type !== 'choice') return AS_JSON
+      if (!items.options.every(({ value }) => typeof value === 'string' && isSmall(value))) return AS_JSON
       const { options } = items
       const isTitled = options.some(({ value, label }) => value !== label)
       const each = { ...(!isTitled && { type: 'string' }), ...optionsFor(options, 'anyOf') }
-      return { type: 'array', items: each, ...kept('minItems', 'maxItems', 'default') }
+      return { type: 'array', items: each, ...kept('minItems', 'maxItems') }
     }
   }
+}
+
+function isSmall(value: unknown): boolean {
+  if (typeof value === 'string') return value.length <= MAX_VALUE
+  return typeof value === 'number' || typeof value === 'boolean'
 }
 
 /** Options with titles have them under `key`. */

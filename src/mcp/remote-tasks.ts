@@ -36,8 +36,23 @@ export async function takeResponse(
 export async function deliver(agent: McpAgent, { id }: RemoteTask, answer: Answer): Promise<void> {
   if (answer.isGivenUp) await cancel(agent, id)
   else if (answer.parts.length > 0) {
-    const { parts, extensions } = answer
-    await agent.send({ taskId: id, parts, extensions }, { returnImmediately: true })
+    const { messageId, parts, extensions } = answer
+    try {
+      await agent.send({ taskId: id, messageId, parts, extensions }, { returnImmediately: true })
+    } catch (error) {
+      if (!(await isLate(agent, id, answer))) throw error
+    }
+  }
+}
+
+/** Whether the agent has refused this answer because it has another one to the same question. */
+export async function isLate(agent: McpAgent, taskId: string, { messageId }: Answer): Promise<boolean> {
+  try {
+    const { state, messages } = await agent.getTask(taskId)
+    return isTerminal(state) || messages.some((message) => message.messageId === messageId)
+  } catch (error) {
+    // Whoever answers for the owner no longer sees the task once its question is answered.
+    return A2AError.is(error, 'TASK_NOT_FOUND')
   }
 }
 

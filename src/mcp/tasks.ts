@@ -10,7 +10,7 @@ import { textOf } from '../wire/text.js'
 import type { RemoteTask } from '../wire/client/dialect.js'
 import type { Settings } from './options.js'
 import type { Capabilities } from './protocol.js'
-import { inputRequestsOf } from './questions.js'
+import { inputRequestsOf, isForOthers } from './questions.js'
 import { resultOfTask } from './results.js'
 import { toolOf, type Tool } from './tools.js'
 
@@ -38,7 +38,7 @@ export function taskOf(task: RemoteTask, { clock, ttlMs, pollIntervalMs }: Setti
   const statusMessage = message === undefined ? '' : textOf(message).slice(0, MAX_STATUS)
   return {
     taskId: task.id,
-    status: STATUS[state],
+    status: isForOthers(task) ? 'working' : STATUS[state],
     ...(statusMessage !== '' && { statusMessage }),
     createdAt: begunAt(messages) ?? lastUpdatedAt,
     lastUpdatedAt,

@@ -89,20 +89,25 @@ export function toolsOf(
     throw new TypeError(`"tools" must be of skills of ${name}: ${known}, got ${quote(unknown)}`)
   }
   const tools = new Map<string, Tool>()
+  const counts = new Map<string, number>()
   for (const skill of skills) {
     const given = Object.hasOwn(options, skill.id) ? (options[skill.id] ?? {}) : {}
-    const name = freeName(given.name ?? skill.id, tools)
+    const name = freeName(given.name ?? skill.id, tools, counts)
     tools.set(name, { name, skill: skill.id, given, listed: listed(name, skill, given) })
   }
   return tools
 }
 
-function freeName(wished: string, taken: ReadonlyMap<string, Tool>): string {
+/** @param counts - The last number of each name that had to have one: a search from the first would be quadratic. */
+function freeName(wished: string, taken: ReadonlyMap<string, Tool>, counts: Map<string, number>): string {
   const name = wished.replace(/[^\w.-]/g, '_').slice(0, MAX_NAME) || '_'
   if (!taken.has(name)) return name
-  for (let count = 2; ; count += 1) {
-    const next = `${name.slice(0, MAX_NAME - 10)}_${count}`
-    if (!taken.has(next)) return next
+  const base = name.slice(0, MAX_NAME - 10)
+  for (let count = (counts.get(base) ?? 1) + 1; ; count += 1) {
+    const next = `${base}_${count}`
+    if (taken.has(next)) continue
+    counts.set(base, count)
+    return next
   }
 }
 

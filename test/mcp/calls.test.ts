@@ -1,5 +1,5 @@
 /** Calls of tools by clients of both generations: what is answered at once, what is followed, and how calls end. */
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createMcpHandler } from 'a2a-tasks/mcp'
 import { A2AClient } from 'a2a-tasks/client'
 import { fakeAgent, ManualClock } from 'a2a-tasks/testing'
@@ -55,6 +55,21 @@ describe('tools', () => {
       })
     },
   )
+
+  it('with one name cost no more than as many with other names', async () => {
+    const same = Array.from({ length: 1_000 }, () => ({ id: 'a', name: 'A', description: 'A', tags: ['x'] }))
+    const taken = [{ id: 'a_2', name: 'A', description: 'A', tags: ['x'] }]
+    const { handler } = sceneOf(echo, { card: { skills: [...taken, ...same] } })
+    const has = vi.spyOn(Map.prototype, 'has')
+    onTestFinished(() => has.mockRestore())
+    const mcp = createMcpHandler(handler)
+    const response = await mcp(statelessRequest(1, 'tools/list', {}))
+    const { length } = has.mock.calls
+    const { result } = (await response.json()) as { readonly result: { readonly tools: readonly Json[] } }
+    const names = new Set(result.tools.map(({ name }) => name))
+    expect([names.size, names.has('a_1001')]).toEqual([1_001, true])
+    expect(length).toBeLessThan(10_000)
+  })
 
   it('have the schemas and annotations of the options', async () => {
     const inputSchema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
@@ -267,24 +282,41 @@ describe('a longer call', () => {
   it('is canceled by notifications/cancelled of its session only', async () => {
     const clock = new ManualClock()
     const { execute, run } = held()
-    const { inSession, send, mcp, tasks } = sceneOf(execute, { clock })
-    const begin = async (): Promise<object> => {
+    const errors: unknown[] = []
+    const { inSession, send, mcp, tasks } = sceneOf(execute, {
+      clock,
+      onError: (error) => errors.push(error),
+    })
+    const begin = async (): Promise<{ readonly 'mcp-session-id': string | null }> => {
       const { headers } = await inSession('initialize', { protocolVersion: '2025-11-25', capabilities: {} })
       return { 'mcp-session-id': headers.get('mcp-session-id') }
     }
     const [session, other] = [await begin(), await begin()]
     const params = { name: 'default', arguments: { message: 'x' } }
-    const answered = mcp(requestOf({ jsonrpc: '2.0', id: 7, method: 'tools/call', params }, session))
+    const answered = mcp(requestOf({ jsonrpc: '2.0', id: '7 a', method: 'tools/call', params }, session))
     const { task } = await run
     clock.advance(1_000)
     const response = await answered
-    const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 7 } }
-    expect((await send(requestOf(cancel, other))).status).toBe(202)
+    const cancelOf = (requestId: unknown): object => ({
+      jsonrpc: '2.0',
+      method: 'notifications/cancelled',
+      params: { requestId },
+    })
+    const cancel = cancelOf('7 a')
+    const misread = { 'mcp-session-id': `${session['mcp-session-id']} 7` }
+    for (const request of [
+      requestOf(cancel, other),
+      requestOf(cancel),
+      requestOf(cancelOf('a'), misread),
+      ...[{ toString: 1 }, null, ['7 a'], 7].map((id) => requestOf(cancelOf(id), session)),
+    ])
+      expect((await send(request)).status).toBe(202)
+    expect(errors).toEqual([])
     expect(tasks.getTask(task.id)?.state).not.toBe('canceled')
     expect((await send(requestOf(cancel, session))).status).toBe(202)
     expect(tasks.getTask(task.id)?.state).toBe('canceled')
     const messages = messagesIn(await response.text())
-    expect(messages).toMatchObject([{ id: 7, result: { isError: true } }])
+    expect(messages).toMatchObject([{ id: '7 a', result: { isError: true } }])
     // It has ended: nothing is left to cancel.
     expect((await send(requestOf(cancel, session))).status).toBe(202)
   })

@@ -85,11 +85,11 @@ export function statelessRequest(
     },
     ...(progressToken !== undefined && { progressToken }),
   }
-  const { name, taskId = name }: { name?: string; taskId?: string } = params
+  const { name, taskId = name }: { name?: unknown; taskId?: unknown } = params
   const headers = {
     'mcp-protocol-version': '2026-07-28',
     'mcp-method': method,
-    ...(taskId !== undefined && { 'mcp-name': taskId }),
+    ...(typeof taskId === 'string' && { 'mcp-name': taskId }),
   }
   return requestOf({ jsonrpc: '2.0', id, method, params: { ...params, _meta } }, headers, init)
 }

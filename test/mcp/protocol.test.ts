@@ -57,6 +57,12 @@ describe('a request is refused', () => {
     ['for an unknown method', () => statelessRequest(1, 'ping', {}), 404, -32601],
     ['for an unknown tool', () => statelessRequest(1, 'tools/call', { name: 'x' }), 200, -32602],
     [
+      'for a tool whose name is an object',
+      () => statelessRequest(1, 'tools/call', { name: { toString: 1 } }),
+      200,
+      -32602,
+    ],
+    [
       'with arguments that are a list',
       () => statelessRequest(1, 'tools/call', { name: 'default', arguments: [] }),
       200,
@@ -185,6 +191,8 @@ describe('a page', () => {
     'http://app.example',
     'https://localhost.evil',
     'https://app.example:8443',
+    'chrome-extension://localhost',
+    'app://127.0.0.1',
   ])('of %s may not', async (origin) => {
     const { send } = sceneOf(never, { origins: ['https://app.example'] })
     expect((await send(call({ origin }))).status).toBe(403)

@@ -2,7 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { createMcpHandler } from 'a2a-tasks/mcp'
-import type { Execute, RequestHandler } from 'a2a-tasks/server'
+import { DurableTaskManager, memoryStore } from 'a2a-tasks/durable'
+import { createRequestHandler, type Execute, type RequestHandler } from 'a2a-tasks/server'
 import { ManualClock } from 'a2a-tasks/testing'
 import {
   messagesIn,
@@ -48,6 +49,8 @@ const inWords: Execute = async (run) => {
 }
 
 type Requests = Readonly<Record<string, { readonly method: string; readonly params: Json }>>
+
+const QUESTIONS = 'https://a2a-tasks.dev/extensions/questions/v1'
 
 function sceneFor(execute: Execute) {
   const scene = sceneOf(execute)
@@ -113,6 +116,67 @@ describe('a client without sessions', () => {
     const content = { day: 'Mon', seats: 2, extras: ['wifi'], notes: '["x"]', fare: '2' }
     const done = await answer(asked, { [key]: accepted(content) })
     expect(textIn(done.result)).toBe('{"day":"Mon","seats":2,"extras":["wifi"],"notes":["x"],"fare":2}')
+  })
+
+  it('gets forms whose size does not grow with the references of their schema', async () => {
+    const properties = Object.fromEntries(
+      Array.from({ length: 100 }, (_, index) => [`field${index}`, { $ref: '#/$defs/large' }]),
+    )
+    for (const large of [
+      { type: 'string', default: 'x'.repeat(100_000) },
+      { type: 'string', default: 'x'.repeat(1_000) },
+      { type: 'string', default: { x: 'x'.repeat(100_000) }, maxLength: 'x'.repeat(100_000) },
+      { enum: ['a', 'b'], enumNames: ['x'.repeat(50_000), 'y'.repeat(50_000)] },
+      { enum: ['x'.repeat(100_000)] },
+      { type: 'array', items: { enum: ['a'] }, default: ['x'.repeat(100_000)] },
+    ]) {
+      const schema = { type: 'object', properties, $defs: { large } }
+      const questions = [{ id: 'q', message: 'Fill in', schema }]
+      const { begin } = sceneFor(async (run) => {
+        await run.requireInput({ parts: [{ data: { [QUESTIONS]: { questions } } }] })
+        return 'Done'
+      })
+      const { result } = await begin(FORM)
+      const { length } = JSON.stringify(result)
+      expect(length).toBeLessThan(2 * JSON.stringify(schema).length + 20_000)
+    }
+  })
+
+  it('answers a form that is too large as JSON', async () => {
+    const properties = Object.fromEntries(
+      Array.from({ length: 60 }, (_, index) => [`field${index}`, { $ref: '#/$defs/large' }]),
+    )
+    const $defs = { large: { type: 'string', default: 'x'.repeat(1_000) } }
+    const questions = [{ id: 'q', message: 'Fill in', schema: { type: 'object', properties, $defs } }]
+    const { begin, answer } = sceneFor(async (run) => {
+      const { parts } = await run.requireInput({ parts: [{ data: { [QUESTIONS]: { questions } } }] })
+      return JSON.stringify(parts)
+    })
+    const asked = await begin(FORM)
+    expect(requestsIn(asked)['q']?.params['requestedSchema']).toEqual({
+      type: 'object',
+      properties: { value: { type: 'string', description: 'As JSON' } },
+      required: ['value'],
+    })
+    const done = await answer(asked, { q: accepted({ value: '{"field1":"Rome"}' }) }, FORM)
+    expect(textIn(done.result)).toContain('{"field1":"Rome"}')
+  })
+
+  it('gets plain values that fields begin with', async () => {
+    const { begin } = sceneFor(async (run) => {
+      const schema = z.object({ city: z.string().min(2).default('Rome'), days: z.int().default(3) })
+      return JSON.stringify(await run.requireInput('Where?', { schema }))
+    })
+    const asked = await begin(FORM)
+    const [key = ''] = keysOf(asked)
+    expect(requestsIn(asked)[key]?.params).toMatchObject({
+      requestedSchema: {
+        properties: {
+          city: { type: 'string', minLength: 2, default: 'Rome' },
+          days: { type: 'integer', default: 3 },
+        },
+      },
+    })
   })
 
   it('is told what does not fit, and asked again for what is missing', async () => {
@@ -324,6 +388,191 @@ describe('a client with a session', () => {
       expect([202, 400]).toContain(status)
     },
   )
+})
+
+describe('an answer that arrives twice at once', () => {
+  const twice: Execute = async (run) => {
+    const name = await run.requireInput('Your name?')
+    const file = await run.requireInput('Delete which file?')
+    return `${name.parts[0]?.text} deletes ${file.parts[0]?.text}`
+  }
+  const twiceById: Execute = async (run) => {
+    const name = await run.requireInput('Your name?', { schema: z.string() })
+    const file = await run.requireInput('Delete which file?', { schema: z.string() })
+    return `${name} deletes ${file}`
+  }
+  const FOLLOWED = { tasks: true, ...FORM }
+
+  /** How a client answers, with one text or with another. */
+  type Ways = Record<'update' | 'response' | 'repeated call', (mcp: Serve, asked: Asked) => Promise<Response>>
+  type Serve = (request: Request) => Promise<Response>
+  interface Asked {
+    readonly taskId: string
+    readonly key: string
+    readonly content: object
+  }
+  const responsesTo = ({ key, content }: Asked): object => ({ [key]: accepted(content) })
+  const WAYS: Ways = {
+    update: (mcp, asked) => {
+      const params = { taskId: asked.taskId, inputResponses: responsesTo(asked) }
+      return mcp(statelessRequest(5, 'tasks/update', params, FOLLOWED))
+    },
+    response: (mcp, { taskId, key, content }) =>
+      mcp(requestOf({ jsonrpc: '2.0', id: `${taskId.length}/${taskId}/${key}`, result: accepted(content) })),
+    'repeated call': (mcp, asked) => {
+      const params = { name: 'default', requestState: asked.taskId, inputResponses: responsesTo(asked) }
+      return mcp(statelessRequest(6, 'tools/call', params, FORM))
+    },
+  }
+  const ways = Object.keys(WAYS) as (keyof Ways)[]
+  /** Both texts are one, or differ. */
+  const PAIRS = [
+    ['Ann', 'Ann'],
+    ['Ann', 'Bob'],
+  ]
+
+  it.each(ways)('is taken once: %s', async (way) => {
+    for (const [execute, field] of [
+      [twice, 'answer'],
+      [twiceById, 'value'],
+    ] as const)
+      for (const texts of PAIRS) {
+        const { begin, mcp, ask, tasks } = sceneFor(execute)
+        const asked = await begin(FORM)
+        const taskId = String(asked.result['requestState'])
+        const [key = ''] = keysOf(asked)
+        const replies = await Promise.all(
+          texts.map((text) => WAYS[way](mcp, { taskId, key, content: { [field]: text } })),
+        )
+        const bodies = await Promise.all(replies.map(async (reply) => await reply.text()))
+        expect([replies.map(({ ok }) => ok), bodies.join()]).toEqual([
+          [true, true],
+          expect.not.stringMatching(/"error"|isError/),
+        ])
+        await expect
+          .poll(() => JSON.stringify(tasks.getTask(taskId)?.message))
+          .toContain('Delete which file?')
+        const { result } = await ask('tasks/get', { taskId }, FOLLOWED)
+        expect(result).toMatchObject({ status: 'input_required' })
+        expect(JSON.stringify(result['inputRequests'])).toContain('Delete which file?')
+        const said = tasks.getTask(taskId)?.messages.filter(({ role }) => role === 'user')
+        expect(said).toHaveLength(2)
+      }
+  })
+
+  it('does not begin a second turn', async () => {
+    let runs = 0
+    const { begin, mcp, tasks } = sceneFor(async (run) => {
+      runs += 1
+      await run.requireInput('Your name?')
+      return 'Done'
+    })
+    const asked = await begin(FORM)
+    const taskId = String(asked.result['requestState'])
+    const [key = ''] = keysOf(asked)
+    const send = (): Promise<Response> => WAYS.update(mcp, { taskId, key, content: { answer: 'Ann' } })
+    await Promise.all([send(), send(), send()])
+    await tasks.waitFor(taskId)
+    expect(runs).toBe(1)
+  })
+
+  it('is taken once, by one of two replicas', async () => {
+    const store = memoryStore()
+    const replicas = [0, 1].map(() => {
+      const tasks = new DurableTaskManager({ store })
+      const card = { name: 'Agent', url: 'https://agent.test' }
+      const handler = createRequestHandler({ anonymous: 'shared', card, tasks, execute: twice })
+      return { tasks, handler, mcp: createMcpHandler(handler) }
+    })
+    const [first] = replicas
+    const params = { name: 'default', arguments: { message: 'Go' } }
+    const response = await first?.mcp(statelessRequest(1, 'tools/call', params, FORM))
+    const { result } = (await response?.json()) as { readonly result: Json }
+    const taskId = String(result['requestState'])
+    const [key = ''] = Object.keys(result['inputRequests'] as Json)
+    const asked = { taskId, key, content: { answer: 'Ann' } }
+    const replies = await Promise.all(replicas.map(({ mcp }) => WAYS.update(mcp, asked)))
+    expect(replies.map(({ status }) => status)).toEqual([200, 200])
+    await expect
+      .poll(async () => JSON.stringify((await first?.tasks.getTask(taskId))?.message))
+      .toContain('Delete which file?')
+    const task = await first?.tasks.getTask(taskId)
+    expect(task?.messages.filter(({ role }) => role === 'user')).toHaveLength(2)
+    for (const { handler } of replicas) await handler.close()
+  })
+})
+
+describe('a question that another user answers', () => {
+  const FOLLOWED = { tasks: true, ...FORM }
+  const execute: Execute = async (run) => {
+    const verdict = await run.approve('pay', { message: 'Pay 5 €?', answeredBy: ['boss'] })
+    return `${verdict} by the boss`
+  }
+
+  function sceneOfTwo() {
+    const clock = new ManualClock()
+    const authenticate = (request: Request): { id: string } => ({
+      id: request.headers.get('authorization') ?? '',
+    })
+    const scene = sceneOf(execute, { clock, handler: { authenticate, anonymous: undefined } })
+    const as = async (user: string, request: Request): Promise<Reply> => {
+      request.headers.set('authorization', user)
+      return await scene.send(request)
+    }
+    const ask = (user: string, method: string, params: object): Promise<Reply> =>
+      as(user, statelessRequest(1, method, params, FOLLOWED))
+    return { ...scene, clock, as, ask }
+  }
+  const CALL = { name: 'default', arguments: { message: 'Go' } }
+
+  it('is a status for the owner, who cannot answer it or give it up', async () => {
+    const { ask, clock, tasks } = sceneOfTwo()
+    const calling = ask('ann', 'tools/call', CALL)
+    await expect.poll(() => tasks.listTasks()[0]?.state).toBe('input-required')
+    clock.advance(1_000)
+    const { result } = await calling
+    expect(result).toMatchObject({ resultType: 'task', status: 'working' })
+    const taskId = String(result['taskId'])
+    const read = await ask('ann', 'tasks/get', { taskId })
+    expect(read.result).toMatchObject({
+      status: 'working',
+      statusMessage: expect.stringContaining('Pay 5 €?') as unknown,
+    })
+    expect(read.result).not.toHaveProperty('inputRequests')
+    const { result: asked } = await ask('boss', 'tasks/get', { taskId })
+    const [key = ''] = Object.keys(asked['inputRequests'] as Json)
+    for (const response of [{ action: 'decline' }, { action: 'cancel' }, accepted({ value: 'approve' })]) {
+      const params = { taskId, inputResponses: { [key]: response } }
+      expect((await ask('ann', 'tasks/update', params)).last).toMatchObject({ result: {} })
+    }
+    expect(tasks.getTask(taskId)?.state).toBe('input-required')
+    const inputResponses = { [key]: accepted({ value: 'approve' }) }
+    await ask('boss', 'tasks/update', { taskId, inputResponses })
+    await tasks.waitFor(taskId)
+    const done = await ask('ann', 'tasks/get', { taskId })
+    expect(textIn(done.result['result'] as Json)).toBe('approve by the boss')
+  })
+
+  it.each(['session', 'stateless'])('lets the call of its owner wait: %s', async (kind) => {
+    const { ask, as, tasks } = sceneOfTwo()
+    const capabilities = { elicitation: {} }
+    const initialize = { jsonrpc: '2.0', id: 1, method: 'initialize', params: { capabilities } }
+    const { headers } = await as('ann', requestOf(initialize))
+    const session = { 'mcp-session-id': headers.get('mcp-session-id') }
+    const calling = as(
+      'ann',
+      kind === 'session'
+        ? requestOf({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: CALL }, session)
+        : statelessRequest(2, 'tools/call', CALL, FORM),
+    )
+    await expect.poll(() => tasks.listTasks()[0]?.state).toBe('input-required')
+    const taskId = tasks.listTasks()[0]?.id ?? ''
+    const { result: asked } = await ask('boss', 'tasks/get', { taskId })
+    const [key = ''] = Object.keys(asked['inputRequests'] as Json)
+    await ask('boss', 'tasks/update', { taskId, inputResponses: { [key]: { action: 'decline' } } })
+    const { messages, result } = await calling
+    expect([messages.length, textIn(result)]).toEqual([1, 'reject by the boss'])
+  })
 })
 
 function otherProcess(handler: RequestHandler): (request: Request) => Promise<Response> {
