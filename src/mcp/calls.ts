@@ -15,13 +15,23 @@ import type { RemoteTask } from '../wire/client/dialect.js'
 import { openQuestionsOf } from '../wire/question/questions.js'
 import { textOf } from '../wire/text.js'
 import { errorMessage, resultMessage, toRefusal, type Answered, type Scene } from './answers.js'
-import { openChannel } from './channel.js'
+import type { Channel } from './channel.js'
 import type { Call } from './protocol.js'
 import { answerTo, inputRequestsOf } from './questions.js'
 import { Refusal } from './refusal.js'
-import { cancel, deferred, deliver, knownTask, left, questionId, untilChanged } from './remote-tasks.js'
+import {
+  cancel,
+  deferred,
+  deliver,
+  knownTask,
+  left,
+  messageOf,
+  questionId,
+  seen,
+  untilChanged,
+} from './remote-tasks.js'
 import { errorResult, questionResult, resultOfMessage, resultOfTask } from './results.js'
-import { BEGUN, taskOf } from './tasks.js'
+import { BEGUN, MAX_STATUS, taskOf } from './tasks.js'
 import { saidBy, toolOf, type Tool } from './tools.js'
 
 /** Begins to work, and reports what happens. Resolves when the task ends or waits. */
@@ -58,20 +68,22 @@ async function answerCall(
   { taskId, responses }: { readonly taskId: string; readonly responses: Unread },
 ): Promise<Answered> {
   const { agent, tools } = scene
-  const task = await knownTask(agent, taskId)
+  const task = await knownTask(scene, taskId)
   if (toolOf(tools, task) !== tool) throw new Refusal('params', 'requestState is of no call of this tool')
   const answer = answerTo(task, responses)
-  const { parts, extensions, isSent } = answer
+  const { parts, isSent } = answer
   if (answer.isGivenUp) {
     await deliver(agent, task, answer)
-    return { result: resultOfTask(await agent.getTask(taskId), tool) }
+    return { result: resultOfTask(await knownTask(scene, taskId), tool) }
   }
   if (parts.length === 0 && isInterrupted(task.state) && !isSent)
     return { result: waiting(scene, call, task) }
   const handle = { taskId, messageId: task.messages[0]?.messageId ?? taskId }
+  const message = messageOf(task, answer)
+  const before = seen(task)
   return await followed(scene, call, tool, async (options) => {
-    if (parts.length > 0) return await agent.run({ taskId, parts, extensions }, options)
-    await untilChanged(scene, task, options.signal)
+    if (parts.length > 0) return await agent.run(message, options)
+    await untilChanged(scene, before, options.signal)
     return await agent.resume(handle, options)
   })
 }
@@ -88,17 +100,18 @@ async function followed(scene: Scene, call: Call, tool: Tool | undefined, work: 
   const scope = new AbortController()
   // Only without sessions is leaving the request the same as canceling it.
   const leave = (): void => scope.abort(isStateless ? undefined : left())
-  const channel = openChannel(leave)
+  const channel = scene.openChannel(leave)
   const ignore = onAbort(signal, leave)
   const late = deferred()
   const begun = deferred()
   let task: RemoteTask | undefined
-  const write = (message: JsonObject): void => {
+  const by = (send: Channel['write']) => (message: JsonObject) => {
     if (capabilities.tasks) return
-    channel.write(message)
+    send(message)
     late.resolve()
   }
-  const report = progress(call, settings.clock, write)
+  const write = by(channel.write)
+  const report = progress(call, settings.clock, by(channel.tell))
   const onUpdate = (update: RunUpdate): void => {
     task = update.task
     begun.resolve()
@@ -247,7 +260,8 @@ function progress(
   let count = 0
   let lastAt = elapsed(clock)
   return ({ event }) => {
-    const text = event.type === 'status' && event.message !== undefined ? textOf(event.message) : ''
+    const text =
+      event.type === 'status' && event.message !== undefined ? textOf(event.message).slice(0, MAX_STATUS) : ''
     const isSaid = event.type === 'status' && event.state === 'working' && text !== ''
     const isMade = event.type === 'artifact' && elapsed(clock) - lastAt >= PROGRESS_MS
     if (!isSaid && !isMade) return

@@ -29,6 +29,8 @@ export interface Answer {
   /** Empty where nothing was answered. */
   readonly parts: readonly Part[]
   readonly extensions?: readonly string[]
+  /** The ids of the questions that are answered. */
+  readonly answered: readonly string[]
   /** The user does not want to answer. */
   readonly isGivenUp: boolean
   /** The user has gone to an address. What happens there is for the agent to know. */
@@ -102,8 +104,9 @@ export function answerTo(task: RemoteTask, responses: Unread): Answer {
   )
   const text = action === 'accept' ? recordOf(content)?.[ANSWER] : undefined
   const parts: Part[] = typeof text === 'string' ? [{ text }] : []
-  if (Object.keys(answers).length === 0) return { parts, isGivenUp, isSent }
-  return { parts: [answerPart(answers), ...parts], extensions: [QUESTIONS], isGivenUp, isSent }
+  if (Object.keys(answers).length === 0) return { parts, answered: [], isGivenUp, isSent }
+  const answered = Object.keys(answers).sort()
+  return { parts: [answerPart(answers), ...parts], extensions: [QUESTIONS], answered, isGivenUp, isSent }
 }
 
 /** `undefined` without an answer. */
