@@ -59,7 +59,7 @@ export function inputRequestsOf(
     // Parts of messages are JSON.
     requests[key] = { method: 'elicitation/create', params: params as JsonObject }
   }
-  for (const question of openQuestionsOf(task)) {
+  for (const question of answerableOf(task)) {
     const { id, message } = question
     if (question.url !== undefined) {
       const about = idOf === undefined ? {} : { elicitationId: idOf(id) }
@@ -70,6 +70,16 @@ export function inputRequestsOf(
   if (words !== undefined && form)
     ask(words.id, { mode: 'form', message: words.text, requestedSchema: WORDS })
   return requests
+}
+
+/** Whether the reader is the owner of the task, whom the agent asks nothing: others see nothing of the conversation. */
+export function waitsForOthers(task: RemoteTask): boolean {
+  return task.messages.length > 0 && openQuestionsOf(task).some(({ answeredBy }) => answeredBy !== undefined)
+}
+
+/** Questions that are asked together have the same principals. */
+function answerableOf(task: RemoteTask): readonly OpenQuestion[] {
+  return waitsForOthers(task) ? [] : openQuestionsOf(task)
 }
 
 /** A question without a schema. For credentials, a text is no answer. */
@@ -92,7 +102,7 @@ const WORDS = { type: 'object', properties: { [ANSWER]: { type: 'string' } }, re
  * @throws {A2AError} `INVALID_PARAMS` for an answer that does not fit its question.
  */
 export function answerTo(task: RemoteTask, responses: Unread): Answer {
-  const open = isInterrupted(task.state) ? openQuestionsOf(task) : []
+  const open = isInterrupted(task.state) ? answerableOf(task) : []
   const replies = open.map((question) => ({ id: question.id, reply: replyTo(question, responses) }))
   const words = inWords(task)
   const { action, content } = (words && responseOf(responses, words.id)) ?? {}

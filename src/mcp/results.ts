@@ -9,6 +9,7 @@ import { toStandardBase64 } from '../runtime/base64.js'
 import { textOfTask } from '../client/run/remote-task.js'
 import type { RemoteTask } from '../wire/client/dialect.js'
 import { isRecord } from '../runtime/unread.js'
+import { waitsForOthers } from './questions.js'
 import { problemOfOutput, type Tool } from './tools.js'
 
 /** The key in `_meta` of a result under which the task of A2A is. */
@@ -57,7 +58,9 @@ export function questionResult(task: RemoteTask, addresses: readonly string[]): 
   const how =
     state === 'auth-required'
       ? 'The agent waits until the user has authorized it'
-      : `To answer, call this tool again with "taskId": "${taskId}" and the answer as "message"`
+      : waitsForOthers(task)
+        ? 'The agent waits for the answer of another user'
+        : `To answer, call this tool again with "taskId": "${taskId}" and the answer as "message"`
   const text = [textOfTask(task), ...addresses, how].filter((each) => each !== '').join('\n\n')
   return { content: textContent(text), isError: false, _meta: { [A2A]: { taskId, state } } }
 }
