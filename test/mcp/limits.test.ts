@@ -224,3 +224,37 @@ describe('calls at a time', () => {
     expect(new Set(statuses)).toEqual(new Set([503]))
   })
 })
+
+describe('a reader that lags', () => {
+  it('gets the latest progress only, and its first 4,096 characters', async () => {
+    let goOn = (): void => undefined
+    const read = new Promise<void>((resolve) => (goOn = resolve))
+    const { mcp, handler } = sceneOf(async (run) => {
+      for (let count = 0; count < 20; count += 1) run.update(`${count} ${'x'.repeat(5_000)}`)
+      await read
+      run.update('Last')
+      return 'Done'
+    })
+    const response = await mcp(statelessRequest(1, 'tools/call', CALL, { progressToken: 'p' }))
+    goOn()
+    await expect.poll(() => handler.stats().streams).toBe(0)
+    const messages = messagesIn(await response.text())
+    const told = messages.flatMap(({ method, params }) =>
+      method === 'notifications/progress' ? [(params as Json)['message'] as string] : [],
+    )
+    expect(told.length).toBeLessThan(4)
+    expect(Math.max(...told.map(({ length }) => length))).toBeLessThanOrEqual(4_096)
+    expect(messages.at(-1)).toMatchObject({ result: { content: [{ text: 'Done' }] } })
+  })
+
+  it('gets large answers whole, many at a time', async () => {
+    const text = 'Zürich €'.repeat(40_000)
+    const { ask, say } = sceneOf(() => text)
+    const { result } = await say('Go')
+    expect(result).toMatchObject({ content: [{ text }] })
+    const meta = result['_meta'] as { readonly 'a2a-tasks.dev/task': Json }
+    const { taskId } = meta['a2a-tasks.dev/task']
+    const replies = await Promise.all(Array.from({ length: 20 }, () => ask('tasks/get', { taskId }, TASKS)))
+    for (const reply of replies) expect(reply.result).toMatchObject({ result: { content: [{ text }] } })
+  })
+})
