@@ -57,6 +57,7 @@ function served(handler: ServedAgent): AgentFor {
         ? await handler.fetch(inner)
         : await handler.fetch(inner, { principal: (await context()) as never })
     }
-    return Promise.resolve(new A2AClient({ card: handler.card, fetch }))
+    // What the agent refuses now, the client of MCP may ask for again.
+    return Promise.resolve(new A2AClient({ card: handler.card, fetch, retry: { attempts: 1 } }))
   }
 }

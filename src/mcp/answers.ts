@@ -10,8 +10,10 @@ import { toA2AError } from '../server/streams/frame-stream.js'
 import type { Source } from '../server/streams/source.js'
 import type { Frame } from '../server/streams/sse.js'
 import { describeError, retryAfterSeconds } from '../wire/errors.js'
+import type { OpenChannel } from './channel.js'
 import type { McpAgent, Settings } from './options.js'
 import { TASKS, type Call, type RequestId } from './protocol.js'
+import type { Reads } from './reads.js'
 import { Refusal } from './refusal.js'
 import type { Tool } from './tools.js'
 
@@ -20,6 +22,9 @@ export interface Scene {
   readonly agent: McpAgent
   readonly tools: ReadonlyMap<string, Tool>
   readonly settings: Settings
+  readonly openChannel: OpenChannel
+  /** Reads a task, when there is room for it. */
+  readonly read: Reads['read']
   /** Aborts when the client disconnects. */
   readonly signal: AbortSignal | undefined
   /** The ids of the tasks of calls of this process, by session and id of the call. A call without a task has none. */

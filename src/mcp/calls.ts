@@ -15,7 +15,7 @@ import type { RemoteTask } from '../wire/client/dialect.js'
 import { openQuestionsOf } from '../wire/question/questions.js'
 import { textOf } from '../wire/text.js'
 import { errorMessage, resultMessage, toRefusal, type Answered, type Scene } from './answers.js'
-import { openChannel } from './channel.js'
+import type { Channel } from './channel.js'
 import { isId, type Call, type RequestId } from './protocol.js'
 import { answerTo, inputRequestsOf, isForOthers } from './questions.js'
 import { Refusal } from './refusal.js'
@@ -27,10 +27,11 @@ import {
   knownTask,
   left,
   questionId,
+  seen,
   untilChanged,
 } from './remote-tasks.js'
 import { errorResult, questionResult, resultOfMessage, resultOfTask } from './results.js'
-import { BEGUN, taskOf } from './tasks.js'
+import { BEGUN, MAX_STATUS, taskOf } from './tasks.js'
 import { saidBy, toolOf, type Tool } from './tools.js'
 
 /** Begins to work, and reports what happens. Resolves when the task ends or waits. */
@@ -68,19 +69,20 @@ async function answerCall(
   { taskId, responses }: { readonly taskId: string; readonly responses: Unread },
 ): Promise<Answered> {
   const { agent, tools } = scene
-  const task = await knownTask(agent, taskId)
+  const task = await knownTask(scene, taskId)
   if (toolOf(tools, task) !== tool) throw new Refusal('params', 'requestState is of no call of this tool')
   const answer = answerTo(task, responses)
   const { messageId, parts, extensions, isSent } = answer
   if (answer.isGivenUp) {
     await deliver(agent, task, answer)
-    return { result: resultOfTask(await agent.getTask(taskId), tool) }
+    return { result: resultOfTask(await knownTask(scene, taskId), tool) }
   }
   if (parts.length === 0 && isInterrupted(task.state) && !isSent && !isForOthers(task))
     return { result: waiting(scene, call, task) }
   const handle = { taskId, messageId: task.messages[0]?.messageId ?? taskId }
+  const before = seen(task)
   return await followed(scene, call, tool, async (options) => {
-    if (parts.length === 0) await untilChanged(scene, task, options.signal)
+    if (parts.length === 0) await untilChanged(scene, before, options.signal)
     else {
       const result = await agent.run({ taskId, messageId, parts, extensions }, options)
       if (result.type !== 'error' || !(await isLate(agent, taskId, answer))) return result
@@ -101,17 +103,18 @@ async function followed(scene: Scene, call: Call, tool: Tool | undefined, work: 
   const scope = new AbortController()
   // Only without sessions is leaving the request the same as canceling it.
   const leave = (): void => scope.abort(isStateless ? undefined : left())
-  const channel = openChannel(leave)
+  const channel = scene.openChannel(leave)
   const ignore = onAbort(signal, leave)
   const late = deferred()
   const begun = deferred()
   let task: RemoteTask | undefined
-  const write = (message: JsonObject): void => {
+  const by = (send: Channel['write']) => (message: JsonObject) => {
     if (capabilities.tasks) return
-    channel.write(message)
+    send(message)
     late.resolve()
   }
-  const report = progress(call, settings.clock, write)
+  const write = by(channel.write)
+  const report = progress(call, settings.clock, by(channel.tell))
   const onUpdate = (update: RunUpdate): void => {
     task = update.task
     begun.resolve()
@@ -266,7 +269,8 @@ function progress(
   let count = 0
   let lastAt = elapsed(clock)
   return ({ event }) => {
-    const text = event.type === 'status' && event.message !== undefined ? textOf(event.message) : ''
+    const text =
+      event.type === 'status' && event.message !== undefined ? textOf(event.message).slice(0, MAX_STATUS) : ''
     const isSaid = event.type === 'status' && event.state === 'working' && text !== ''
     const isMade = event.type === 'artifact' && elapsed(clock) - lastAt >= PROGRESS_MS
     if (!isSaid && !isMade) return

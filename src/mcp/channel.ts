@@ -1,5 +1,5 @@
 /**
- * Messages to a client as a stream of server-sent events.
+ * Messages to clients as streams of server-sent events.
  *
  * @module
  */
@@ -7,58 +7,106 @@ import type { JsonObject } from '../core/json-types.js'
 import type { Source } from '../server/streams/source.js'
 import type { Frame } from '../server/streams/sse.js'
 
-/** The most characters of messages that wait for a reader. A reader with more of them is left. */
-const MAX_WAITING = 16_777_216
 const END = { done: true, value: undefined } as const
 
 export interface Channel {
   /** Without effect after the end. */
   readonly write: (message: JsonObject) => void
+  /** As `write`, in place of the latest message of this kind that has not been read. */
+  readonly tell: (message: JsonObject) => void
   readonly end: () => void
   readonly frames: Source<Frame>
 }
 
 /** @param onLeave Called when the reader leaves before the end, or does not keep up. */
-export function openChannel(onLeave: () => void): Channel {
-  let isOpen = true
-  let waiting = 0
-  let controller: ReadableStreamDefaultController<Frame & { readonly data: string }> | undefined
-  const reader = new ReadableStream<Frame & { readonly data: string }>({
-    start(given) {
-      controller = given
-    },
-  }).getReader()
-  const leave = (): void => {
-    if (!isOpen) return
-    isOpen = false
-    controller?.close()
-    onLeave()
+export type OpenChannel = (onLeave: () => void) => Channel
+
+/** A message that has not been read. */
+interface Waiting {
+  data: string
+}
+
+interface Lagging {
+  waiting: number
+  readonly leave: () => void
+}
+
+/**
+ * Channels of one handler.
+ *
+ * @param max The most characters that wait for all readers. Beyond it, the reader with most of them is left.
+ */
+export function channels(max: number): OpenChannel {
+  const lagging = new Set<Lagging>()
+  let total = 0
+
+  const count = (channel: Lagging, length: number): void => {
+    channel.waiting += length
+    total += length
+    if (channel.waiting > 0) lagging.add(channel)
+    else lagging.delete(channel)
+    while (total > max)
+      [...lagging].reduce((most, each) => (each.waiting > most.waiting ? each : most)).leave()
   }
-  const frames: Source<Frame> = {
-    async next() {
-      const { value } = await reader.read()
-      if (value === undefined) return END
-      waiting -= value.data.length
-      return { done: false, value }
-    },
-    return() {
-      leave()
-      return Promise.resolve(END)
-    },
-    [Symbol.asyncIterator]: () => frames,
-  }
-  return {
-    frames,
-    write(message) {
-      if (!isOpen) return
-      const data = JSON.stringify(message)
-      waiting += data.length
-      if (waiting > MAX_WAITING) leave()
-      else controller?.enqueue({ json: null, data })
-    },
-    end() {
-      if (isOpen) controller?.close()
+
+  return (onLeave) => {
+    const queue: Waiting[] = []
+    let isOpen = true
+    let told: Waiting | undefined
+    let wake = (): void => undefined
+    const close = (): void => {
       isOpen = false
-    },
+      wake()
+    }
+    const leave = (): void => {
+      queue.length = 0
+      told = undefined
+      count(channel, -channel.waiting)
+      if (!isOpen) return
+      close()
+      onLeave()
+    }
+    const channel: Lagging = { waiting: 0, leave }
+    const add = (message: JsonObject): Waiting | undefined => {
+      if (!isOpen) return undefined
+      const waiting = { data: JSON.stringify(message) }
+      queue.push(waiting)
+      count(channel, waiting.data.length)
+      wake()
+      return waiting
+    }
+    const frames: Source<Frame> = {
+      async next() {
+        while (isOpen && queue.length === 0)
+          await new Promise<void>((resolve) => {
+            wake = resolve
+          })
+        const first = queue.shift()
+        if (first === undefined) return END
+        if (first === told) told = undefined
+        count(channel, -first.data.length)
+        return { done: false, value: { json: null, data: first.data } }
+      },
+      return() {
+        leave()
+        return Promise.resolve(END)
+      },
+      [Symbol.asyncIterator]: () => frames,
+    }
+    return {
+      frames,
+      write: (message) => void add(message),
+      tell(message) {
+        if (!isOpen) return
+        if (told === undefined) {
+          told = add(message)
+          return
+        }
+        const { length } = told.data
+        told.data = JSON.stringify(message)
+        count(channel, told.data.length - length)
+      },
+      end: close,
+    }
   }
 }

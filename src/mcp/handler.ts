@@ -21,11 +21,13 @@ import { formatFrame, HEARTBEAT_MS, SSE_HEADERS, SseHeartbeat, type Frame } from
 import { unavailable } from '../server/unavailable.js'
 import { describeError, retryAfterSeconds } from '../wire/errors.js'
 import { toAgentFor } from './agents.js'
-import { errorMessage, resultMessage, toRefusal, type Answered, type Scene } from './answers.js'
+import { errorMessage, resultMessage, toRefusal, type Scene } from './answers.js'
 import { cancelCall } from './calls.js'
+import { channels } from './channel.js'
 import { answer } from './methods.js'
 import { toSettings, type McpOptions, type McpSource, type Settings } from './options.js'
 import { idIn, readIncoming, type Call, type Incoming } from './protocol.js'
+import { defaultReads, toReads } from './reads.js'
 import { Refusal } from './refusal.js'
 import { takeResponse } from './remote-tasks.js'
 import { toolsOf } from './tools.js'
@@ -71,30 +73,40 @@ export function createMcpHandler<P extends Principal = Principal>(
     clock,
   )
   const heartbeat = new SseHeartbeat(clock, HEARTBEAT_MS)
-  const running: Scene['running'] = new Map()
+  const maxPendingBytes = defaultPendingBytes()
+  const reads = toReads(defaultReads(), maxPendingBytes)
+  const openChannel = channels(maxPendingBytes / 2)
+  const shared = { settings, openChannel, read: reads.read, running: new Map() }
   const counted = limit(maxCalls)
 
-  const answerCall = async (scene: Scene, call: Call): Promise<HttpAnswer> => {
+  const answerCall = async (scene: Scene, call: Call, user: string | undefined): Promise<HttpAnswer> => {
     try {
-      const answered = await counted(() => answer(scene, call))
+      const answered = await counted({ user, mayStream: mayStream(call) }, () => answer(scene, call))
       if ('frames' in answered) {
         const { frames } = answered
         return { status: 200, headers: SSE_HEADERS, body: { frames, heartbeat, textOf: formatFrame } }
       }
       const { result, session } = answered
       const headers = session === undefined ? {} : { 'mcp-session-id': session }
-      return json(200, resultMessage(scene, call, result), headers)
+      const done = json(200, resultMessage(scene, call, result), headers)
+      return { ...done, body: reads.bodyOf(done.body) }
     } catch (thrown) {
       return refused(call.id, toRefusal(scene, thrown))
     }
   }
 
-  const answerMessage = async (scene: Scene, incoming: Incoming): Promise<HttpAnswer> => {
-    if (incoming.type === 'call') return await answerCall(scene, incoming.call)
-    if (incoming.type === 'response') await takeResponse(scene.agent, incoming.id, incoming.result)
-    else if (incoming.method === 'notifications/cancelled')
-      await cancelCall(scene, incoming.session, incoming.params['requestId'])
-    return { status: 202, headers: {}, body: null }
+  const answerMessage = async (
+    scene: Scene,
+    incoming: Incoming,
+    user: string | undefined,
+  ): Promise<HttpAnswer> => {
+    if (incoming.type === 'call') return await answerCall(scene, incoming.call, user)
+    return await counted({ user, mayStream: false }, async () => {
+      if (incoming.type === 'response') await takeResponse(scene, incoming.id, incoming.result)
+      else if (incoming.method === 'notifications/cancelled')
+        await cancelCall(scene, incoming.session, incoming.params['requestId'])
+      return { status: 202, headers: {}, body: null }
+    })
   }
 
   const answerTo = async (request: HttpRequest): Promise<HttpAnswer> => {
@@ -110,35 +122,82 @@ export function createMcpHandler<P extends Principal = Principal>(
       id = idIn(body)
       const incoming = readIncoming(body, request)
       const tools = served ?? toolsOf(agent.card, settings.tools)
-      return await answerMessage({ agent, tools, settings, signal: request.signal, running }, incoming)
+      const user = await userOf(request)
+      return await answerMessage({ ...shared, agent, tools, signal: request.signal }, incoming, user)
     } catch (thrown) {
       return refused(id, thrown instanceof Refusal ? thrown : refusalOf(thrown, settings), 400)
     }
   }
-  const pending = { maxPendingBytes: defaultPendingBytes(), stalledTimeoutMs: STALLED_TIMEOUT_MS }
+  const pending = { maxPendingBytes, stalledTimeoutMs: STALLED_TIMEOUT_MS }
   const respond = Object.assign(answerTo, { output: new PendingOutput(pending, clock) })
   return Object.assign(toFetch<P>(respond), { [DIRECT]: respond })
 }
 
-/** Counts each request until it is answered, or its stream has ended. */
-function limit(maxCalls: number): (work: () => Promise<Answered>) => Promise<Answered> {
+function mayStream({ method, capabilities }: Call): boolean {
+  return method === 'subscriptions/listen' || (method === 'tools/call' && !capabilities.tasks)
+}
+
+interface Counting {
+  /** Who calls, if it is known. */
+  readonly user: string | undefined
+  /** Whether the request may be answered by a stream. */
+  readonly mayStream: boolean
+}
+
+type Counted = <T extends object>(by: Counting, work: () => Promise<T>) => Promise<T>
+
+/**
+ * Counts each request until it is answered, or its stream has ended. Those that may become streams leave a quarter to others, and
+ * each user leaves half.
+ */
+function limit(maxCalls: number): Counted {
+  const maxStreams = Math.max(1, Math.floor(maxCalls * 0.75))
+  const maxOfUser = Math.ceil(maxCalls / 2)
+  const users = new Map<string, number>()
   let calls = 0
-  return async (work) => {
-    if (calls >= maxCalls) throw unavailable('has too many calls of MCP')
-    calls += 1
+  let streams = 0
+  const count = ({ user, mayStream }: Counting, one: 1 | -1): void => {
+    calls += one
+    if (mayStream) streams += one
+    if (user === undefined) return
+    const ofUser = (users.get(user) ?? 0) + one
+    if (ofUser > 0) users.set(user, ofUser)
+    else users.delete(user)
+  }
+  return async (by, work) => {
+    const ofUser = by.user === undefined ? 0 : (users.get(by.user) ?? 0)
+    if (calls >= maxCalls || ofUser >= maxOfUser || (by.mayStream && streams >= maxStreams))
+      throw unavailable('has too many calls of MCP')
+    count(by, 1)
     let isOpen = true
     const end = (): void => {
-      if (isOpen) calls -= 1
+      if (isOpen) count(by, -1)
       isOpen = false
     }
     const answered = await work().catch((error: unknown) => {
       end()
       throw error
     })
-    if ('frames' in answered) return { frames: withEnd(answered.frames, end) }
+    if (isStream(answered)) return { ...answered, frames: withEnd(answered.frames, end) }
     end()
     return answered
   }
+}
+
+function isStream(answered: object): answered is { readonly frames: Source<Frame> } {
+  return 'frames' in answered
+}
+
+/** The user whom the layer around the handler knows; otherwise the credentials of the request. */
+async function userOf(request: HttpRequest): Promise<string | undefined> {
+  try {
+    const principal = await request.principal?.()
+    if (principal != null) return `principal ${principal.id}`
+  } catch {
+    // The agent refuses the request for the same reason.
+  }
+  const credentials = request.header('authorization')
+  return credentials === null ? undefined : `credentials ${credentials}`
 }
 
 function withEnd(frames: Source<Frame>, end: () => void): Source<Frame> {
@@ -180,7 +239,11 @@ function refused(id: Call['id'] | undefined, refusal: Refusal, least = 200): Htt
   return json(Math.max(refusal.status, least), errorMessage(id, refusal), refusal.headers)
 }
 
-function json(status: number, body: JsonObject, headers: Readonly<Record<string, string>>): HttpAnswer {
+function json(
+  status: number,
+  body: JsonObject,
+  headers: Readonly<Record<string, string>>,
+): HttpAnswer & { readonly body: string } {
   return { status, headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) }
 }
 

@@ -7,12 +7,10 @@ import type { JsonObject } from '../core/json-types.js'
 import { isTerminal } from '../core/lifecycle.js'
 import { onAbort } from '../runtime/abort.js'
 import { recordOf } from '../runtime/unread.js'
-import type { RemoteTask } from '../wire/client/dialect.js'
 import { errorMessage, missingTasks, resultMessage, toRefusal, type Answered, type Scene } from './answers.js'
-import { openChannel } from './channel.js'
 import type { Call } from './protocol.js'
 import { Refusal } from './refusal.js'
-import { knownTask, left, untilChanged } from './remote-tasks.js'
+import { knownTask, left, seen, untilChanged, type Seen } from './remote-tasks.js'
 import { detailedTaskOf } from './tasks.js'
 
 /** The most tasks of one subscription. */
@@ -28,26 +26,28 @@ export async function listen(scene: Scene, call: Call): Promise<Answered> {
   const { settings, tools, signal } = scene
   const { taskIds } = recordOf(call.params['notifications']) ?? {}
   if (taskIds !== undefined && !call.capabilities.tasks) throw missingTasks()
-  const tasks = await knownTasks(scene, idsIn(taskIds))
+  const ids = await knownIds(scene, idsIn(taskIds))
   const stop = new AbortController()
-  const channel = openChannel(() => stop.abort(left()))
+  const channel = scene.openChannel(() => stop.abort(left()))
   const ignore = onAbort(signal, () => stop.abort(left()))
   const _meta = { 'io.modelcontextprotocol/subscriptionId': call.id }
   const tell = (method: string, params: JsonObject): void =>
     channel.write({ jsonrpc: '2.0', method, params: { ...params, _meta } })
-  const agreed: JsonObject = taskIds === undefined ? {} : { taskIds: tasks.map(({ id }) => id) }
+  const agreed: JsonObject = taskIds === undefined ? {} : { taskIds: [...ids] }
   tell('notifications/subscriptions/acknowledged', { notifications: agreed })
-  const follow = async (task: RemoteTask): Promise<void> => {
-    let now = task
-    for (;;) {
-      tell('notifications/tasks', detailedTaskOf(now, settings, tools, call.capabilities))
-      if (isTerminal(now.state)) return
-      await untilChanged(scene, now, stop.signal)
-      if (stop.signal.aborted) return
-      now = await knownTask(scene.agent, now.id)
+  const show = async (id: string): Promise<Seen> => {
+    const task = await knownTask(scene, id)
+    tell('notifications/tasks', detailedTaskOf(task, settings, tools, call.capabilities))
+    return seen(task)
+  }
+  const follow = async (id: string): Promise<void> => {
+    while (!stop.signal.aborted) {
+      const task = await show(id)
+      if (isTerminal(task.state)) return
+      await untilChanged(scene, task, stop.signal)
     }
   }
-  void Promise.all(tasks.map(follow))
+  void Promise.all(ids.map(follow))
     .then(
       () => channel.write(resultMessage(scene, call, { _meta })),
       (thrown: unknown) => channel.write(errorMessage(call.id, toRefusal(scene, thrown))),
@@ -68,13 +68,16 @@ function idsIn(taskIds: unknown): readonly string[] {
 }
 
 /** The tasks that the caller may see. */
-async function knownTasks({ agent }: Scene, ids: readonly string[]): Promise<readonly RemoteTask[]> {
+async function knownIds(scene: Scene, ids: readonly string[]): Promise<readonly string[]> {
   const found = await Promise.all(
     ids.map((id) =>
-      knownTask(agent, id).catch((error: unknown) => {
-        if (error instanceof Refusal) return []
-        throw error
-      }),
+      knownTask(scene, id).then(
+        () => [id],
+        (error: unknown) => {
+          if (error instanceof Refusal) return []
+          throw error
+        },
+      ),
     ),
   )
   return found.flat()

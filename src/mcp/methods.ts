@@ -33,20 +33,21 @@ const STATELESS: Readonly<Record<string, Method>> = {
     }),
   'tools/list': (scene) => cached(listTools(scene)),
   'tools/call': callTool,
-  'tasks/get': async ({ agent, settings, tools }, call) => {
-    const task = await knownTask(agent, taskIdOf(call))
+  'tasks/get': async (scene, call) => {
+    const { settings, tools } = scene
+    const task = await knownTask(scene, taskIdOf(call))
     return { result: detailedTaskOf(task, settings, tools, call.capabilities) }
   },
-  'tasks/update': async ({ agent }, call) => {
+  'tasks/update': async (scene, call) => {
     const responses = recordOf(call.params['inputResponses'])
     if (responses === undefined) throw new Refusal('params', 'inputResponses must be an object')
-    const task = await knownTask(agent, taskIdOf(call))
-    await deliver(agent, task, answerTo(task, responses))
+    const task = await knownTask(scene, taskIdOf(call))
+    await deliver(scene.agent, task, answerTo(task, responses))
     return { result: {} }
   },
-  'tasks/cancel': async ({ agent }, call) => {
-    const { id } = await knownTask(agent, taskIdOf(call))
-    await cancel(agent, id)
+  'tasks/cancel': async (scene, call) => {
+    const { id } = await knownTask(scene, taskIdOf(call))
+    await cancel(scene.agent, id)
     return { result: {} }
   },
   'subscriptions/listen': listen,

@@ -62,7 +62,10 @@ export interface McpOptions {
   readonly origins?: readonly string[] | undefined
   /** The largest body of a request, in bytes. Larger ones are answered with 413. Default is 4,194,304 (4 MiB). */
   readonly maxBodyBytes?: number | undefined
-  /** The most calls and subscriptions at a time. More are answered with 503. Default is 1,000. */
+  /**
+   * The most calls, notifications and subscriptions at a time. More are answered with 503, and so is what would leave less than
+   * half of them to other users, or less than a quarter to requests without a stream. Default is 1,000.
+   */
   readonly maxCalls?: number | undefined
   /** Receives errors that clients get only as a fixed text. Default is a warning of the process. */
   readonly onError?: ((error: unknown) => void) | undefined

@@ -8,10 +8,14 @@ import { isTerminal } from '../core/lifecycle.js'
 import { onAbort } from '../runtime/abort.js'
 import type { Unread } from '../runtime/unread.js'
 import type { RemoteTask } from '../wire/client/dialect.js'
-import type { McpAgent, Settings } from './options.js'
+import type { Scene } from './answers.js'
+import type { McpAgent } from './options.js'
 import type { RequestId } from './protocol.js'
 import { answerTo, type Answer } from './questions.js'
 import { Refusal } from './refusal.js'
+
+/** What reads tasks. */
+type Reading = Pick<Scene, 'agent' | 'read'>
 
 /** The id of a request to the client: any process can tell by it which question of which task the answer is for. */
 export function questionId(taskId: string, key: string): string {
@@ -19,17 +23,13 @@ export function questionId(taskId: string, key: string): string {
 }
 
 /** Takes the answer of a client with a session. Late answers, and answers to nothing, have no effect. */
-export async function takeResponse(
-  agent: McpAgent,
-  id: RequestId,
-  result: Unread | undefined,
-): Promise<void> {
+export async function takeResponse(scene: Reading, id: RequestId, result: Unread | undefined): Promise<void> {
   const [, length = '0', rest = ''] = /^(\d{1,4})\/(.+)$/s.exec(String(id)) ?? []
   const taskId = rest.slice(0, Number(length))
   const key = rest.slice(taskId.length + 1)
   if (taskId === '' || key === '') return
-  const task = await knownTask(agent, taskId)
-  await deliver(agent, task, answerTo(task, { [key]: result ?? { action: 'cancel' } }))
+  const task = await knownTask(scene, taskId)
+  await deliver(scene.agent, task, answerTo(task, { [key]: result ?? { action: 'cancel' } }))
 }
 
 /** Sends the answers to the agent. A question that the user does not answer ends the task. */
@@ -66,9 +66,9 @@ export async function cancel(agent: McpAgent, id: string): Promise<void> {
 }
 
 /** @throws {Refusal} for a task that is unknown, or of another owner. */
-export async function knownTask(agent: McpAgent, id: string): Promise<RemoteTask> {
+export async function knownTask({ agent, read }: Reading, id: string): Promise<RemoteTask> {
   try {
-    return await agent.getTask(id)
+    return await read(() => agent.getTask(id))
   } catch (error) {
     if (A2AError.is(error, 'TASK_NOT_FOUND') || A2AError.is(error, 'INVALID_PARAMS'))
       throw new Refusal('params', 'Task not found')
@@ -81,24 +81,31 @@ export function left(): A2AError {
   return new A2AError('LEASE_LOST', 'The client follows the task itself', { taskId: '' })
 }
 
-/** Waits until the task has another state, or another status message. Returns early if the signal aborts. */
+/**
+ * Waits until the task has another state, or another status message. Returns early if the signal aborts.
+ *
+ * @throws {A2AError} `UNAVAILABLE` when the agent shuts down; `RATE_LIMITED` when it has too many streams of the user.
+ */
 export async function untilChanged(
-  { agent, settings }: { readonly agent: McpAgent; readonly settings: Settings },
-  task: RemoteTask,
+  { agent, read, settings }: Reading & Pick<Scene, 'settings'>,
+  task: Seen,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   if (isTerminal(task.state)) return
-  const isSame = ({ state, message }: Pick<RemoteTask, 'state' | 'message'>): boolean =>
+  const isSame = ({ state, message }: Pick<Seen, 'state' | 'message'>): boolean =>
     state === task.state && message?.messageId === task.message?.messageId
-  try {
-    for await (const event of agent.subscribe(task.id, { signal })) {
-      const now = event.type === 'task' ? event.task : event
-      if ('state' in now && !isSame(now)) return
+  for (;;) {
+    try {
+      for await (const event of agent.subscribe(task.id, { signal })) {
+        const now = event.type === 'task' ? event.task : event
+        if ('state' in now && !isSame(now)) return
+      }
+    } catch (error) {
+      if (A2AError.is(error, 'UNAVAILABLE') || A2AError.is(error, 'RATE_LIMITED')) throw error
+      // The agent has no streams, or the task has ended.
     }
-  } catch {
-    // The agent has no streams, or the task has ended.
-  }
-  while (signal?.aborted !== true && isSame(await agent.getTask(task.id))) {
+    if (signal?.aborted === true || !isSame(await read(async () => seen(await agent.getTask(task.id)))))
+      return
     const next = deferred()
     const disarm = settings.clock.schedule(next.resolve, settings.pollIntervalMs)
     const ignore = onAbort(signal, next.resolve)
@@ -106,6 +113,17 @@ export async function untilChanged(
     disarm()
     ignore()
   }
+}
+
+/** What tells whether a task has changed. The whole task would take memory for as long as it is followed. */
+export interface Seen {
+  readonly id: string
+  readonly state: RemoteTask['state']
+  readonly message?: { readonly messageId: string } | undefined
+}
+
+export function seen({ id, state, message }: RemoteTask): Seen {
+  return { id, state, message: message && { messageId: message.messageId } }
 }
 
 export interface Deferred {

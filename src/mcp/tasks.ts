@@ -29,7 +29,7 @@ const STATUS: Readonly<Record<TaskState, 'working' | 'input_required' | 'complet
 /** The key of metadata of a message under which the time is when its call began. Tasks of A2A do not say when they began. */
 export const BEGUN = 'a2a-tasks.dev/mcp'
 /** The most characters of a status message. */
-const MAX_STATUS = 4_096
+export const MAX_STATUS = 4_096
 
 /** The task without what its status has besides. */
 export function taskOf(task: RemoteTask, { clock, ttlMs, pollIntervalMs }: Settings): JsonObject {

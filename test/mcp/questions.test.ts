@@ -578,3 +578,53 @@ describe('a question that another user answers', () => {
 function otherProcess(handler: RequestHandler): (request: Request) => Promise<Response> {
   return createMcpHandler(handler)
 }
+
+describe('a question for others than the owner', () => {
+  const scene = async () => {
+    const { send, tasks } = sceneOf(
+      async (run) => {
+        const amount = await run.requireInput('Amount?', { schema: z.number(), answeredBy: ['boss'] })
+        return `Amount: ${amount}`
+      },
+      {
+        handler: {
+          anonymous: undefined,
+          authenticate: ({ headers }: Request) => ({ id: headers.get('authorization') ?? '' }),
+        } as object,
+      },
+    )
+    const by = (who: string, method: string, params: object, tasksToo = true): Promise<Reply> => {
+      const request = statelessRequest(1, method, params, { ...BOTH, tasks: tasksToo })
+      request.headers.set('authorization', who)
+      return send(request)
+    }
+    const call = { name: 'default', arguments: { message: 'Go' } }
+    const { result } = await by('ann', 'tools/call', call)
+    return { by, tasks, taskId: String(result['taskId']) }
+  }
+
+  it('is the status for him, and no answer of his changes the task', async () => {
+    const { by, taskId, tasks } = await scene()
+    const shown = (await by('ann', 'tasks/get', { taskId })).result
+    expect(shown).toMatchObject({ status: 'working', statusMessage: 'Amount?' })
+    expect(shown).not.toHaveProperty('inputRequests')
+    const { result } = await by('boss', 'tasks/get', { taskId })
+    const [key = ''] = Object.keys(result['inputRequests'] as Json)
+    for (const response of [accepted({ value: 1 }), { action: 'decline' }, { action: 'cancel' }])
+      expect(
+        (await by('ann', 'tasks/update', { taskId, inputResponses: { [key]: response } })).last,
+      ).toHaveProperty('result')
+    expect(tasks.getTask(taskId)?.state).toBe('input-required')
+  })
+
+  it('is a form for those whom it names', async () => {
+    const { by, taskId, tasks } = await scene()
+    const { result } = await by('boss', 'tasks/get', { taskId })
+    const [key = ''] = Object.keys(result['inputRequests'] as Json)
+    await by('boss', 'tasks/update', { taskId, inputResponses: { [key]: accepted({ value: 7 }) } })
+    await tasks.waitFor(taskId)
+    expect((await by('ann', 'tasks/get', { taskId })).result).toMatchObject({
+      result: { content: [{ text: 'Amount: 7' }] },
+    })
+  })
+})
