@@ -8,14 +8,17 @@ import { isTerminal } from '../core/lifecycle.js'
 import { onAbort } from '../runtime/abort.js'
 import type { Unread } from '../runtime/unread.js'
 import type { RemoteTask } from '../wire/client/dialect.js'
-import type { Scene } from './answers.js'
-import type { McpAgent } from './options.js'
+import type { McpAgent, Settings } from './options.js'
 import type { RequestId } from './protocol.js'
 import { answerTo, type Answer } from './questions.js'
+import type { Reads } from './reads.js'
 import { Refusal } from './refusal.js'
 
 /** What reads tasks. */
-type Reading = Pick<Scene, 'agent' | 'read'>
+interface Reading {
+  readonly agent: McpAgent
+  readonly read: Reads['read']
+}
 
 /** The id of a request to the client: any process can tell by it which question of which task the answer is for. */
 export function questionId(taskId: string, key: string): string {
@@ -87,7 +90,7 @@ export function left(): A2AError {
  * @throws {A2AError} `UNAVAILABLE` when the agent shuts down; `RATE_LIMITED` when it has too many streams of the user.
  */
 export async function untilChanged(
-  { agent, read, settings }: Reading & Pick<Scene, 'settings'>,
+  { agent, read, settings }: Reading & { readonly settings: Settings },
   task: Seen,
   signal: AbortSignal | undefined,
 ): Promise<void> {
