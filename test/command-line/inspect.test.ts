@@ -16,10 +16,13 @@ async function start(args: readonly string[], cwd: string): Promise<{ url: strin
   const child = spawn(process.execPath, [PROGRAM, ...args], { cwd, stdio: ['ignore', 'pipe', 'inherit'] })
   onTestFinished(() => void child.kill('SIGTERM'))
   let printed = ''
-  for await (const chunk of child.stdout) {
+  for await (const chunk of child.stdout.iterator({ destroyOnReturn: false })) {
     printed += String(chunk)
     const [url] = /http:\/\/[\w.:]+\/(inspector\/)?[\w-]{32}\//.exec(printed) ?? []
-    if (url !== undefined) return { url, child }
+    if (url === undefined) continue
+    // It may print more.
+    child.stdout.resume()
+    return { url, child }
   }
   throw new Error(`The program has ended: ${printed}`)
 }

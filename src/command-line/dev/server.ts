@@ -25,11 +25,11 @@ const { fetch, otherUrl, handler } = agentOf(inner, file, url)
 const server = createServer(toNodeListener(handler === undefined ? fetch : withInspector(handler)))
 server.listen(Number(port), 'localhost', () => {
   print(`Serving ${file} at ${url}. Try: npx a2a-tasks send ${url} 'Hello'`)
-  if (handler !== undefined) print(`Inspector: ${url}${INSPECTOR}/${token}/`)
   if (handler !== undefined && !('lease' in handler.tasks))
     print(
       "Its tasks are in memory, and gone when it restarts. To keep them, pass tasks: await openTasks('tasks.db') of a2a-tasks/stores/sqlite",
     )
+  if (handler !== undefined) print(`Inspector: ${url}${INSPECTOR}/${token}/`)
   if (otherUrl !== undefined) {
     print(
       `Its card says ${otherUrl}, where clients will call it. Make it ${url} for development: PORT has the port`,
