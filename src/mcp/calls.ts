@@ -199,7 +199,8 @@ async function finished(
   tool: Tool | undefined,
   { work, write, options }: Following,
 ): Promise<JsonObject> {
-  const asked = new Set<string>()
+  /** By the keys of the questions: the messages that have asked them. */
+  const asked = new Map<string, Set<string>>()
   let result = await work(options)
   while (result.type === 'input-required' || result.type === 'auth-required') {
     const { task, handle } = result
@@ -207,9 +208,12 @@ async function finished(
     const requests = inputRequestsOf(task, call.capabilities, (key) => questionId(task.id, key))
     if (!isLeft && (call.isStateless || Object.keys(requests).length === 0)) break
     for (const [key, request] of Object.entries(requests)) {
-      const id = questionId(task.id, key)
-      if (!asked.has(id)) write({ jsonrpc: '2.0', id, ...request })
-      asked.add(id)
+      const by = asked.get(key) ?? new Set()
+      asked.set(key, by)
+      const messageId = task.message?.messageId ?? ''
+      if (by.has(messageId)) continue
+      write({ jsonrpc: '2.0', id: questionId(task.id, key, by.size), ...request })
+      by.add(messageId)
     }
     await untilChanged(scene, task, options.signal)
     result = await scene.agent.resume(handle, options)

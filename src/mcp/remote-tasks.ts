@@ -6,7 +6,9 @@
 import { A2AError } from '../core/errors.js'
 import { isTerminal } from '../core/lifecycle.js'
 import { onAbort } from '../runtime/abort.js'
+import type { JsonValue } from '../core/json-types.js'
 import type { Unread } from '../runtime/unread.js'
+import { fittingId } from '../server/idempotency.js'
 import type { RemoteTask } from '../wire/client/dialect.js'
 import type { McpAgent, Settings } from './options.js'
 import type { RequestId } from './protocol.js'
@@ -20,19 +22,35 @@ interface Reading {
   readonly read: Reads['read']
 }
 
-/** The id of a request to the client: any process can tell by it which question of which task the answer is for. */
-export function questionId(taskId: string, key: string): string {
-  return `${taskId.length}/${taskId}/${key}`
+/**
+ * The id of a request to the client: any process can tell by it which question of which task the answer is for.
+ *
+ * @param times - How often this call has asked it before.
+ */
+export function questionId(taskId: string, key: string, times = 0): string {
+  return `${taskId.length}${times === 0 ? '' : `.${times}`}/${taskId}/${key}`
 }
 
-/** Takes the answer of a client with a session. Late answers, and answers to nothing, have no effect. */
+/**
+ * Takes the answer of a client with a session. Late answers, and answers to nothing, have no effect. Such a client hears nothing of
+ * an answer that does not fit: the agent gets it as words, asks again, and says what it wants.
+ */
 export async function takeResponse(scene: Reading, id: RequestId, result: Unread | undefined): Promise<void> {
-  const [, length = '0', rest = ''] = /^(\d{1,4})\/(.+)$/s.exec(String(id)) ?? []
+  const [, length = '0', rest = ''] = /^(\d{1,4})(?:\.\d+)?\/(.+)$/s.exec(String(id)) ?? []
   const taskId = rest.slice(0, Number(length))
   const key = rest.slice(taskId.length + 1)
   if (taskId === '' || key === '') return
   const task = await knownTask(scene, taskId)
-  await deliver(scene.agent, task, answerTo(task, { [key]: result ?? { action: 'cancel' } }))
+  const response = result ?? { action: 'cancel' }
+  try {
+    await deliver(scene.agent, task, answerTo(task, { [key]: response }))
+  } catch (error) {
+    if (!A2AError.is(error, 'INVALID_PARAMS')) throw error
+    const messageId = fittingId(`${task.message?.messageId ?? task.id}/unfit`)
+    // The body is JSON.
+    const parts = [{ data: (response['content'] ?? null) as JsonValue }]
+    await scene.agent.send({ taskId, messageId, parts }, { returnImmediately: true })
+  }
 }
 
 /** Sends the answers to the agent. A question that the user does not answer ends the task. */

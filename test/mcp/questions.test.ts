@@ -351,6 +351,19 @@ describe('a client with a session', () => {
     expect((await respond(asked['id'], { result: accepted({ day: 'Tue', seats: 1 }) })).status).toBe(202)
   })
 
+  it('is asked again when its answer does not fit', async () => {
+    const { next, respond, tasks } = await openCall(approve, BOTH)
+    const first = await next()
+    await respond(first['id'], { result: accepted({ value: 'maybe' }) })
+    const second = await next()
+    expect(second['id']).not.toBe(first['id'])
+    expect(second).toMatchObject({ method: 'elicitation/create', params: { mode: 'form' } })
+    // The second question is open: an answer to the first request is as good.
+    expect(tasks.listTasks()).toMatchObject([{ state: 'input-required' }])
+    await respond(second['id'], { result: accepted({ value: 'approve' }) })
+    expect(await next()).toMatchObject({ id: 1, result: { content: [{ text: 'approve' }] } })
+  })
+
   it('may answer at another process', async () => {
     const { next, handler } = await openCall(book, BOTH)
     const asked = await next()
