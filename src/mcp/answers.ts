@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { A2AError } from '../core/errors.js'
 import type { JsonObject } from '../core/json-types.js'
 import { recordOf } from '../runtime/unread.js'
 import { challengeOf } from '../server/binding/challenge.js'
@@ -53,9 +52,6 @@ export function toRefusal(
   if (thrown instanceof Refusal) return thrown
   const error = toA2AError(thrown, 'MCP', settings.onError)
   const { message, code, http } = describeError(error)
-  // The others have been reported.
-  const isNew = A2AError.is(thrown) && thrown.code !== 'STORE_FAILED'
-  if (isNew && message !== thrown.message) settings.onError(thrown)
   if (error.code === 'UNAUTHENTICATED') {
     const headers = agent === undefined ? {} : { 'www-authenticate': challengeOf(agent.card) }
     return new Refusal('internal', message, { status: 401, headers })

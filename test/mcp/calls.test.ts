@@ -331,21 +331,6 @@ describe('over a client', () => {
     expect(await response.json()).toMatchObject({ result: { content: [{ text: 'Bonjour' }] } })
   })
 
-  it('is an error with a fixed text when the agent cannot be reached, and its reason is reported', async () => {
-    const client = new A2AClient({
-      card: fakeAgent('Hello').card,
-      fetch: () => Promise.reject(new Error('connect ECONNREFUSED')),
-      retry: { attempts: 1 },
-    })
-    const errors: unknown[] = []
-    const mcp = createMcpHandler(client, { onError: (error) => errors.push(error) })
-    const response = await mcp(
-      statelessRequest(1, 'tools/call', { name: 'default', arguments: { message: 'Hi' } }, {}),
-    )
-    expect(await response.text()).not.toContain('ECONNREFUSED')
-    expect(errors.map(String).join()).toContain('ECONNREFUSED')
-  })
-
   it('says nothing of a failure on the way to it', async () => {
     const errors: unknown[] = []
     const failure = new Error('No route to 10.0.0.1')
