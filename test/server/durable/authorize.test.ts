@@ -93,7 +93,7 @@ test('one whose signal was there before is not asked in a replay', async () => {
     await run.waitFor('start')
     const calendar = async (): Promise<unknown[]> =>
       await Promise.all([run.sleep('pause', { ms: 20 }), run.authorize('calendar', ASK)])
-    const values = async (): Promise<void> => void (await Promise.resolve(run.now()))
+    const values = async (): Promise<number> => await Promise.resolve(run.now())
     const [[, account]] = await Promise.all([calendar(), values()])
     await last.shift()
     return String(account)
