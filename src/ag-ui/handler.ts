@@ -12,7 +12,7 @@ import { DIRECT, type EventSource, type HttpAnswer, type HttpRequest } from '../
 import { toFetch } from '../server/binding/fetch.js'
 import { defaultPendingBytes, PendingOutput, STALLED_TIMEOUT_MS } from '../server/binding/pending-output.js'
 import { requireSafeJson } from '../server/binding/safe-json.js'
-import { BODY_TIMEOUT_MS, defaultBytesInFlight, MAX_NODES } from '../server/limits.js'
+import { bodyLimits } from '../server/limits.js'
 import { toA2AError } from '../server/streams/frame-stream.js'
 import { formatFrame, HEARTBEAT_MS, SSE_HEADERS, SseHeartbeat, type Frame } from '../server/streams/sse.js'
 import type { Source } from '../server/streams/source.js'
@@ -53,15 +53,7 @@ export function createAgUiHandler(
   const settings = toSettings(options)
   const { clock, maxBodyBytes, maxRuns, onError } = settings
   const clientFor = typeof client === 'function' ? client : sharedBy(client)
-  const bodies = new BodyReader(
-    {
-      maxBodyBytes,
-      bodyTimeoutMs: BODY_TIMEOUT_MS,
-      maxBodyBytesInFlight: defaultBytesInFlight(maxBodyBytes),
-      maxNodes: MAX_NODES,
-    },
-    clock,
-  )
+  const bodies = new BodyReader(bodyLimits(maxBodyBytes), clock)
   const heartbeat = new SseHeartbeat(clock, HEARTBEAT_MS)
   let runs = 0
 

@@ -45,7 +45,7 @@ export interface AiSdk {
    * `execute` must not call methods of the run that record something, such as `requireInput`: leave tools that do out. Tools that
    * the provider executes stay as they are.
    *
-   * @throws {TypeError} for a tool that nobody executes.
+   * @throws {TypeError} for a tool without a function that executes it.
    */
   readonly tools: <T extends Record<string, object>>(tools: T) => T
   /**
@@ -120,7 +120,7 @@ export function aiSdk(run: AgentRun, options: AiSdkOptions = {}): AiSdk {
 /** @throws {TypeError} when a tool waits for an approval that nobody asks for. Otherwise what has failed. */
 async function readResult(turn: Turn, ended: ResultLike): Promise<void> {
   const waiting = new Map<unknown, string>()
-  // The content of a stream is a promise that nobody would await: also of AI SDK 6, where the stream has another name.
+  // The content of a stream is a promise that no code would await: also of AI SDK 6, where the stream has another name.
   const parts: unknown = ended.stream ?? ('fullStream' in ended ? undefined : ended.content)
   if (!isIterable(parts))
     throw new TypeError('ai.finish() takes a result of AI SDK 7: run "npm install ai@7"')

@@ -28,7 +28,7 @@ const MAX_ERROR = 2_000
 /**
  * Tools like `tools`, each of whose calls is a step of the run.
  *
- * @throws {TypeError} for a tool that nobody executes.
+ * @throws {TypeError} for a tool without a function that executes it.
  */
 export function durableTools<T extends Record<string, object>>(turn: Turn, tools: T): T {
   const wrapped = Object.entries(tools).map(([name, tool]) => [name, durableTool(turn, name, tool)])

@@ -14,7 +14,7 @@ import { toFetch, type HandlerFetch } from '../server/binding/fetch.js'
 import { defaultPendingBytes, PendingOutput, STALLED_TIMEOUT_MS } from '../server/binding/pending-output.js'
 import { requireSafeJson } from '../server/binding/safe-json.js'
 import type { Principal } from '../server/caller.js'
-import { BODY_TIMEOUT_MS, defaultBytesInFlight, MAX_NODES } from '../server/limits.js'
+import { bodyLimits } from '../server/limits.js'
 import { toA2AError } from '../server/streams/frame-stream.js'
 import type { Source } from '../server/streams/source.js'
 import { formatFrame, HEARTBEAT_MS, SSE_HEADERS, SseHeartbeat, type Frame } from '../server/streams/sse.js'
@@ -63,15 +63,7 @@ export function createMcpHandler<P extends Principal = Principal>(
   const known = isRecord(agent) && 'card' in agent ? toolsOf(agent.card, settings.tools) : undefined
   const served = hasMethods(agent, 'fetch') ? known : undefined
   const { clock, maxBodyBytes, maxCalls, origins } = settings
-  const bodies = new BodyReader(
-    {
-      maxBodyBytes,
-      bodyTimeoutMs: BODY_TIMEOUT_MS,
-      maxBodyBytesInFlight: defaultBytesInFlight(maxBodyBytes),
-      maxNodes: MAX_NODES,
-    },
-    clock,
-  )
+  const bodies = new BodyReader(bodyLimits(maxBodyBytes), clock)
   const heartbeat = new SseHeartbeat(clock, HEARTBEAT_MS)
   const maxPendingBytes = defaultPendingBytes()
   const reads = toReads(defaultReads(), maxPendingBytes)

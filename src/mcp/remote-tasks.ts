@@ -72,7 +72,7 @@ export async function isLate(agent: McpAgent, taskId: string, { messageId }: Ans
     const { state, messages } = await agent.getTask(taskId)
     return isTerminal(state) || messages.some((message) => message.messageId === messageId)
   } catch (error) {
-    // Whoever answers for the owner no longer sees the task once its question is answered.
+    // A user who answers for the owner no longer sees the task once its question is answered.
     return A2AError.is(error, 'TASK_NOT_FOUND')
   }
 }

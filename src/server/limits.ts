@@ -19,17 +19,25 @@ import { AGENT_BUDGET, OWNER_BUDGET, toWindowBudget, type WindowBudget } from '.
 import { defaultPendingBytes, STALLED_TIMEOUT_MS } from './binding/pending-output.js'
 
 /** The default of `bodyTimeoutMs`. */
-export const BODY_TIMEOUT_MS = 30_000
+const BODY_TIMEOUT_MS = 30_000
 
 /** The default of `maxNodes`. The handler checks and copies so many in less than 50 ms if all are different keys. */
-export const MAX_NODES = 25_000
+const MAX_NODES = 25_000
 
 /** The default of `maxBodyBytesInFlight`, for bodies before they are parsed: an eighth of the heap, within 2 to 64 bodies of the largest size. */
-export function defaultBytesInFlight(maxBodyBytes: number): number {
+function defaultBytesInFlight(maxBodyBytes: number): number {
   const share = shareOfHeap()
   // A runtime that does not report its heap may have 128 MB, as Cloudflare's has.
   const wanted = share === 0 ? 8 * maxBodyBytes : share
   return Math.min(64 * maxBodyBytes, Math.max(2 * maxBodyBytes, wanted))
+}
+
+/** The limits on bodies of a handler that has only the option `maxBodyBytes`. */
+export function bodyLimits(
+  maxBodyBytes: number,
+): Pick<CompleteLimits, 'maxBodyBytes' | 'bodyTimeoutMs' | 'maxBodyBytesInFlight' | 'maxNodes'> {
+  const maxBodyBytesInFlight = defaultBytesInFlight(maxBodyBytes)
+  return { maxBodyBytes, bodyTimeoutMs: BODY_TIMEOUT_MS, maxBodyBytesInFlight, maxNodes: MAX_NODES }
 }
 
 /** Limits on requests, runs and streams of one handler. */

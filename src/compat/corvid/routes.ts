@@ -8,7 +8,7 @@ import type { RateLimiter } from '../../runtime/rate-limit.js'
 import { corvid, isTooDeep } from './dialect.js'
 import { retryAfterSeconds } from '../../wire/errors.js'
 import { BodyReader, bodyStatusOf } from '../../server/binding/body.js'
-import { BODY_TIMEOUT_MS, defaultBytesInFlight, MAX_NODES } from '../../server/limits.js'
+import { bodyLimits } from '../../server/limits.js'
 import type { Clock } from '../../runtime/clock.js'
 import { DIRECT, type HttpAnswer, type HttpRequest, type Respond } from '../../server/binding/exchange.js'
 import { toFetch } from '../../server/binding/fetch.js'
@@ -45,13 +45,7 @@ interface InboundFetch {
 /** A `fetch` function over both routes. Never rejects: errors are answered as `{ error }`, like corvid-agent's. */
 export function inboundFetch(routes: InboundRoutes): InboundFetch {
   const dialect = corvid()
-  const limits = {
-    maxBodyBytes: MAX_BYTES,
-    bodyTimeoutMs: BODY_TIMEOUT_MS,
-    maxBodyBytesInFlight: defaultBytesInFlight(MAX_BYTES),
-    maxNodes: MAX_NODES,
-  }
-  const bodies = new BodyReader(limits, routes.clock)
+  const bodies = new BodyReader(bodyLimits(MAX_BYTES), routes.clock)
   const answerTo = async (request: HttpRequest): Promise<HttpAnswer> => {
     const { pathname } = new URL(request.url)
     const [, id] = PATH.exec(pathname) ?? []

@@ -52,7 +52,7 @@ export interface Encoder {
 
 /** What a binding adds to the performing of an operation. */
 export interface Performing {
-  /** Default encodes each answer anew. */
+  /** Default encodes each answer. */
   readonly encoder?: Encoder | undefined
   readonly trail?: Trail | undefined
   /** Called when the parameters are valid. It may refuse the request by throwing. */

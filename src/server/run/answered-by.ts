@@ -1,7 +1,7 @@
 /**
  * Questions that others than the owner of their task answer: who may, what they see, and how their messages are known.
  *
- * The message that asks names them, so the rule holds wherever and whenever an answer arrives. A message of somebody else says who
+ * The message that asks names them, so the rule holds wherever and whenever an answer arrives. A message of another user says who
  * has sent it. Both marks are in the metadata, under a key that neither clients nor the code of agents can write.
  *
  * @module
@@ -45,7 +45,7 @@ function idFor({ owner: ofTask = '' }: Pick<TaskSnapshot, 'owner'>, owner: strin
 }
 
 /**
- * The message as that of somebody who may answer what the task asks, or has answered it with this message before; `undefined` if
+ * The message as that of a user who may answer what the task asks, or has answered it with this message before; `undefined` if
  * its sender is neither.
  */
 export function asAnswer<M extends Pick<Message, 'messageId' | 'metadata'>>(
@@ -75,8 +75,8 @@ export function isAnsweredBy(
 }
 
 /**
- * Requires that the sender of a message may answer what the task asks now. Of somebody else, it is an answer as far as can be seen:
- * he does not read that he is asked again.
+ * Requires that the sender of a message may answer what the task asks now. That of another user has to be an answer as far as
+ * can be seen: he does not read that he is asked again.
  *
  * @param isAwaited - Whether code waits for the answer. Otherwise the message would ask for new work.
  * @throws {A2AError} `PERMISSION_DENIED` for the owner of the task; `TASK_NOT_FOUND` for everybody else; `INVALID_PARAMS`.
@@ -103,7 +103,7 @@ function requirePlainAnswer(task: TaskSnapshot, message: DeepReadonly<Message>):
   if (plainAnswers(items, message).size === 0) throw invalidParams('message', wanted(items))
 }
 
-/** What somebody who may answer the open question of the task sees of it; `undefined` for all others. */
+/** What a user who may answer the open question of the task sees of it; `undefined` for all others. */
 export function questionFor(task: TaskSnapshot, owner: string): TaskSnapshot | undefined {
   const sender = idFor(task, owner)
   if (sender === undefined || answerersOf(task)?.includes(sender) !== true) return undefined

@@ -234,7 +234,7 @@ async function askOnce(
     if (known !== undefined) return known.value as Found
     const isSeen = isShown() || isAskedBefore(host, first, message)
     const isUnseen = !isSeen && items.some(({ form }) => hasChoice(form))
-    // Nobody else can send an answer while the question is open.
+    // No other user can send an answer while the question is open.
     const isEarly = isUnseen || !isAnsweredBy(answeredBy, host.task().peek() ?? undefined, message)
     const read = isEarly
       ? { values: {}, problem: 'Your last message came before this question', isEarly }

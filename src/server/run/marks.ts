@@ -10,7 +10,7 @@ import type { Say } from './run.js'
 
 type SaidMessage = Exclude<Say, string>
 
-/** The questions of the library itself. Other messages of an agent name nobody, whatever they repeat of others. */
+/** The questions of the library itself. Other messages of an agent name no user, whatever they repeat of others. */
 const PROMPTS = new WeakSet<object>()
 
 /** The message as a question that these principals answer. */
@@ -34,7 +34,7 @@ export function senderOf({ metadata }: Pick<DeepReadonly<Message>, 'metadata'>):
   return isRecord(mark) && typeof mark['answeredBy'] === 'string' ? mark['answeredBy'] : undefined
 }
 
-/** Whether somebody else than the owner of its task has sent the message: it answers a question, and asks for nothing. */
+/** Whether another user than the owner of its task has sent the message: it answers a question, and asks for nothing. */
 export function isOfOther(message: Pick<DeepReadonly<Message>, 'metadata'>): boolean {
   return senderOf(message) !== undefined
 }

@@ -26,7 +26,7 @@ import type { OwnerTasks } from './owner-tasks.js'
 import { RepeatedMessages } from './repeated-messages.js'
 import type { RunScheduler, SchedulePort } from './run-scheduler.js'
 
-/** What somebody else than the owner of a task is told of the answer. */
+/** What another user than the owner of a task is told of the answer. */
 const RECEIVED = 'The answer has been received'
 
 interface Context<P extends Principal> extends Pick<SchedulePort<P>, 'settings' | 'registry' | 'begin'> {

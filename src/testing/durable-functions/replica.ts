@@ -100,7 +100,7 @@ export class LocalReplica implements Replica {
       readonly task?: object
       readonly message?: object
     }
-    // Somebody else than the owner of the task does not see it.
+    // Another user than the owner of the task does not see it.
     const isTaken = task !== undefined || (sender !== PRINCIPAL.id && receipt !== undefined)
     if (!isTaken) throw new Error(`The agent answered ${response.status}: ${text}`)
   }

@@ -101,7 +101,7 @@ interface AskingTask {
 
 /**
  * The questions that the status message of a task asks, without those that the user has answered since: by id, or all by a
- * message without ids. Whoever receives the next message decides by this, so that an answer is taken once.
+ * message without ids. The process that receives the next message decides by this, so that an answer is taken once.
  */
 export function openQuestionsOf({ message, messages }: AskingTask): readonly OpenQuestion[] {
   if (message === undefined || typeof message === 'string') return []
@@ -151,7 +151,7 @@ function readQuestion(given: unknown): OpenQuestion | undefined {
   }
 }
 
-/** What is no id names nobody: the question is then for fewer people, and never for all. */
+/** What is no id names no user: the question is then for fewer people, and never for all. */
 function readPrincipals(given: readonly unknown[]): readonly string[] {
   return given
     .slice(0, MAX_PRINCIPALS)

@@ -16,6 +16,7 @@ import {
   settle,
   stateAt,
   type Replica,
+  type Replicas,
 } from './support/replicas.js'
 
 const CITY = z.string().refine((city) => city !== 'Atlantis', 'No flights')
@@ -223,16 +224,27 @@ describe('a question that something outside of the journal withdraws', () => {
   })
 })
 
+/** The first process has gone. The question is open at the second one, and its answer is the result. */
+async function approveElsewhere({ a, b, clock }: Replicas, id: string): Promise<void> {
+  await a.tasks.destroy()
+  await pass(clock, async () => (await asked(b, id)).length > 0)
+  await answer(b, id, { 'book#1': 'approve' })
+  await pass(clock, async () => (await stateAt(b, id)) === 'completed')
+  expect(await resultAt(b, id)).toEqual(['approve'])
+  expect([...a.errors, ...b.errors]).toEqual([])
+}
+
 test.each([
   ['a time limit', () => ({ expiresInMs: 3_600_000 })],
   ['the signal of its run', (run: Run) => ({ signal: run.signal })],
 ])('a question with %s stays open when its process closes in the middle of a step', async (_, optionsOf) => {
   const work = gate()
-  const { a, b, clock } = replicas(async (run) => {
+  const scene = replicas(async (run) => {
     const verdict = run.approve('book', { message: 'Book?', ...optionsOf(run) })
     await run.step('look', async () => await work.opened)
     return await verdict
   })
+  const { a, clock } = scene
   const { id } = await begin(a, 'go')
   await settle()
   const closed = a.handler.close({ graceMs: 10 })
@@ -241,33 +253,24 @@ test.each([
   await settle()
   work.open()
   await closed
-  await a.tasks.destroy()
-  await pass(clock, async () => (await asked(b, id)).length > 0)
-  await answer(b, id, { 'book#1': 'approve' })
-  await pass(clock, async () => (await stateAt(b, id)) === 'completed')
-  expect(await resultAt(b, id)).toEqual(['approve'])
-  expect([...a.errors, ...b.errors]).toEqual([])
+  await approveElsewhere(scene, id)
 })
 
 test('code that catches the end of its question ends no task that another process continues', async () => {
   const work = gate()
-  const { a, b, clock } = replicas(async (run) => {
+  const scene = replicas(async (run) => {
     const verdict = run.approve('book', { message: 'Book?' })
     const [first] = await Promise.allSettled([verdict, run.step('look', async () => await work.opened)])
     return first.status === 'fulfilled' ? first.value : 'refused'
   })
+  const { a } = scene
   const { id } = await begin(a, 'go')
   await settle()
   const closed = a.handler.close({ graceMs: 10_000 })
   await settle()
   work.open()
   await closed
-  await a.tasks.destroy()
-  await pass(clock, async () => (await asked(b, id)).length > 0)
-  await answer(b, id, { 'book#1': 'approve' })
-  await pass(clock, async () => (await stateAt(b, id)) === 'completed')
-  expect(await resultAt(b, id)).toEqual(['approve'])
-  expect([...a.errors, ...b.errors]).toEqual([])
+  await approveElsewhere(scene, id)
 })
 
 test('a question may have the signal of its run when the user cancels', async () => {
