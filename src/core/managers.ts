@@ -369,6 +369,8 @@ export interface LeasedTasks<S extends string = TaskState> extends SyncTasks<S> 
    * @throws {A2AError} As a rejection: `TASK_NOT_FOUND`; `TASK_TERMINAL`; `STORE_FAILED`.
    */
   acquire(taskId: string, note?: JsonValue): Promise<AcquireResult<S>>
+  /** As {@link acquire}, also of a task that waits for a time or a signal, or was handed out. */
+  take(taskId: string): Promise<AcquireResult<S>>
   /**
    * Adds a message to a task for the holder of the lease `leaseId` to answer, and resolves when it is stored. A task that
    * waits for input moves to `working`. The holder, this process or another, receives the message by `onNews`.
@@ -403,6 +405,18 @@ export interface LeasedTasks<S extends string = TaskState> extends SyncTasks<S> 
    *   holds the task.
    */
   release(taskId: string, wakeInMs?: number): Promise<boolean>
+  /**
+   * As {@link release}, of a task whose work is to be done: another process takes it. This is not one of its restarts.
+   *
+   * @param againMs - When a sweep finds the task, in ms from now, if no process has taken it by then. Default is that a sweep
+   *   of any process finds it at once, and processes that {@link takeDue} are told.
+   */
+  handOut(taskId: string, againMs?: number): Promise<boolean>
+  /**
+   * Has this process look for work that no process does, as sweeps do, for as long as {@link LeasedTasksListener.hasRoom}. From
+   * now on it also looks when another process hands a task out, where the store has hints.
+   */
+  takeDue(): void
   /** Whether {@link close} hands unfinished tasks over: another process restarts the work on them. */
   readonly handsOver: boolean
   /**

@@ -93,6 +93,7 @@ export class DurableTaskManager<S extends string = TaskState>
       },
     })
     const recoverSoon = (): void => this.#maintenance.recoverSoon()
+    this.#context.watcher.whenDue(recoverSoon)
     givePort<S>(this, {
       ...{ settings, limits: new Set(), feed: this.#feed },
       now: () => this.#context.timeline.now(),
@@ -177,7 +178,8 @@ export class DurableTaskManager<S extends string = TaskState>
     const command = toSignal<S>(name, value, this.#context.settings)
     // A task that waits without a process is continued by any one, also if this one dies now.
     await this.#change(taskId, command, () => undefined, { expires: PARKED })
-    this.#maintenance.recoverSoon()
+    if (this.#maintenance.hasRoom) this.#maintenance.recoverSoon()
+    else this.#context.watcher.publishDue(taskId)
   }
 
   /** Removes a task that has ended, in every process, as `TaskWriter.deleteTask` describes. */

@@ -42,6 +42,8 @@ export class Maintenance<S extends string> {
   /** Whether the store took no change of the latest recovery. */
   #isRefused = false
   #sweeping: Promise<void> | undefined
+  #recovering: Promise<void> | undefined
+  #isRecoveryDue = false
   #isClosed = false
 
   /** @param holders - Can restart the work on abandoned tasks. */
@@ -55,7 +57,7 @@ export class Maintenance<S extends string> {
   async close(): Promise<void> {
     this.#isClosed = true
     if (this.#deadline !== undefined) this.#context.timeline.remove(this.#deadline)
-    await this.#sweeping
+    await Promise.all([this.#sweeping, this.#recovering])
   }
 
   /**
@@ -85,9 +87,25 @@ export class Maintenance<S extends string> {
     if ((await this.#delete([key])) === 0) throw taskNotFound(taskId)
   }
 
-  /** Continues the work of expired leases now, as far as this process can. */
+  /** Continues the work of expired leases now, as far as this process can. One pass at a time, and another one after it. */
   recoverSoon(): void {
-    void this.#recover().catch(this.#context.storeClient.report)
+    this.#isRecoveryDue = true
+    this.#recovering ??= this.#recoverWhileDue()
+  }
+
+  /** Whether this process can continue the work of one more expired lease. */
+  get hasRoom(): boolean {
+    return [...this.#holders].some((holder) => holder.hasRoom)
+  }
+
+  async #recoverWhileDue(): Promise<void> {
+    // Several calls in one tick are one pass.
+    await Promise.resolve()
+    while (this.#isRecoveryDue && this.hasRoom && !this.#isClosed) {
+      this.#isRecoveryDue = false
+      await this.#recover(() => !this.hasRoom).catch(this.#context.storeClient.report)
+    }
+    this.#recovering = undefined
   }
 
   #schedule(): void {
@@ -113,13 +131,14 @@ export class Maintenance<S extends string> {
     if (feed !== undefined) await storeClient.call('feed', () => feed.trim())
   }
 
-  async #recover(): Promise<void> {
+  /** @param isFull - Whether to stop. */
+  async #recover(isFull = (): boolean => false): Promise<void> {
     const { storeClient, settings } = this.#context
     const orphans = (stuck: number): Promise<readonly Orphan[]> =>
       storeClient.call('orphans', () => settings.store.orphans(BATCH + stuck))
     const wasRefused = this.#isRefused
     this.#isRefused = false
-    await this.#eachBatch(orphans, async (orphan) => {
+    await this.#eachBatch(orphans, isFull, async (orphan) => {
       const id = randomId()
       // Its holder may have waited for the store as well, and continues first.
       if (wasRefused) return await this.#postpone(orphan, id)
@@ -131,11 +150,12 @@ export class Maintenance<S extends string> {
   }
 
   /**
-   * Processes batches until a batch is short or brings nothing new. `fetch` receives how many processed tasks are still in
+   * Processes batches until a batch is short or brings nothing new, or `isOver` says so. `fetch` receives how many processed tasks are still in
    * the result, and `job` returns `false` for such a task.
    */
   async #eachBatch<T extends TaskKey | Orphan>(
     fetch: (stuck: number) => Promise<readonly T[]>,
+    isOver: () => boolean,
     job: (each: T) => Promise<boolean>,
   ): Promise<void> {
     const processed = new Set<string>()
@@ -143,7 +163,7 @@ export class Maintenance<S extends string> {
       const batch = await fetch(stuck)
       const others = batch.filter((each) => !processed.has(idOf(each)))
       for (const each of others) {
-        if (this.#isClosed) return
+        if (this.#isClosed || isOver()) return
         processed.add(idOf(each))
         if (!(await job(each))) stuck += 1
       }
@@ -162,6 +182,9 @@ export class Maintenance<S extends string> {
     const holders = [...this.#holders]
     // The lease expired while this process was suspended. The next renewal revives it.
     if (holders.some((holder) => holder.holds(key))) return false
+    // A process that has room reads the task.
+    const isOfOthers = !holders.some((holder) => holder.worker === left.worker && holder.hasRoom)
+    if (isOfOthers && left.restarts < maxRestarts) return false
     return await cache.use(key.id, true, async (cached) => {
       if (cached.key.createdAt !== key.createdAt || (await this.#needsNoHolder(cached, leaseId, left)))
         return true
@@ -224,7 +247,8 @@ export class Maintenance<S extends string> {
     const before = this.#ago(taskTimeoutMs)
     const late = (stuck: number): Promise<readonly TaskKey[]> =>
       storeClient.call('unended', () => store.unended(before, BATCH + stuck))
-    await this.#eachBatch(late, async ({ id, createdAt }) => {
+    const isOver = (): boolean => false
+    await this.#eachBatch(late, isOver, async ({ id, createdAt }) => {
       const end = cache.use(id, true, async (cached) => {
         // A new task may have the id.
         if (cached.key.createdAt !== createdAt) return

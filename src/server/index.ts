@@ -5,6 +5,9 @@
  */
 export { createRequestHandler } from './request-handler.js'
 export type { RequestHandler } from './request-handler.js'
+export { createWorker } from './worker.js'
+export type { StructuredWorkerOptions, Worker, WorkerOptions } from './worker.js'
+export type { Dispatch, Turn } from './dispatch.js'
 export type { BoundAgent, DispatchContext, ObservedAgent } from './binding/bindings.js'
 export type {
   DeliveryFollower,
@@ -17,6 +20,7 @@ export type {
 export type { HandlerStats, WebhookStats } from './stats.js'
 export type { HandlerFetch, RequestContext } from './binding/fetch.js'
 export type {
+  DispatchingHandlerOptions,
   ErrorContext,
   FollowUpPolicy,
   RequestHandlerOptions,

@@ -19,6 +19,7 @@ import { randomId, type GenerateId } from '../runtime/ids.js'
 import { systemClock, type Clock } from '../runtime/clock.js'
 import { RateLimiter, type RateLimitOptions } from '../runtime/rate-limit.js'
 import { reportError } from '../runtime/report.js'
+import type { SharedTasks } from '../core/managers.js'
 import { TaskManager } from '../core/task-manager.js'
 import type { Message, TaskSnapshot } from '../core/task.js'
 import type { AgentCard } from '../schemas/agent-card.js'
@@ -28,6 +29,7 @@ import { toIdempotencySettings, type IdempotencyOptions, type IdempotencySetting
 import { toLimits, type CompleteLimits, type HandlerLimits } from './limits.js'
 import { withPreview, type PreviewOptions } from './preview.js'
 import { toPushSettings, withPush, type PushOptions, type PushSettings } from './push/options.js'
+import { requireDispatch, TurnDispatcher, type Dispatch } from './dispatch.js'
 import type { OnBudget } from './run/budget.js'
 import { BudgetWindows } from './run/budget-windows.js'
 import type { Execute, Outcome } from './execute.js'
@@ -52,7 +54,7 @@ export type FollowUpPolicy = 'queue' | 'steer' | 'reject'
 /** The circumstances of an error. */
 export interface ErrorContext {
   /**
-   * The step that failed: `execute`, `authenticate`, `extendedCard`, `onFollowUp`, `onBudget`, `budget` (what was spent is to be
+   * The step that failed: `execute`, `dispatch`, `authenticate`, `extendedCard`, `onFollowUp`, `onBudget`, `budget` (what was spent is to be
    * written to the store), `push`, `waitingTasks` (tasks that wait for the user are to be canceled), or the name of the operation.
    * From a `LocalTaskManager`: `processFn`, `describeError` or `shutdown`.
    */
@@ -190,14 +192,29 @@ export interface StructuredHandlerOptions<
   readonly output: S
 }
 
-/** The options of a handler of either kind, over any manager. */
+/** Options of {@link createRequestHandler} for a handler that runs nothing: workers do, see `createWorker`. */
+export interface DispatchingHandlerOptions<
+  P extends Principal = Principal,
+  M extends SharedTasks = SharedTasks,
+> extends Omit<RequestHandlerOptions<P, M>, 'execute' | 'output' | 'retry' | 'tasks'> {
+  /** Who does the turns of the tasks: `'store'`, or a function that puts them into a queue. */
+  readonly dispatch: Dispatch
+  /** The manager of the tasks, over a store that the workers share. */
+  readonly tasks: M
+}
+
+/** The options of a handler of any kind, over any manager. */
 export type AnyHandlerOptions<P extends Principal> =
-  RequestHandlerOptions<P, AnyTasks> | StructuredHandlerOptions<P, AnyTasks>
+  RequestHandlerOptions<P, AnyTasks> | StructuredHandlerOptions<P, AnyTasks> | DispatchingHandlerOptions<P>
 
 /** {@link RequestHandlerOptions} with defaults. */
 export interface Settings<P extends Principal = Principal> {
   readonly card: AgentCard
   readonly execute: Execute<P, unknown>
+  /** `undefined` where this process runs the code itself. */
+  readonly dispatcher?: TurnDispatcher | undefined
+  /** Whether this process looks for turns that no other one does. Default is that every process does. */
+  readonly takesDue?: (() => boolean) | undefined
   readonly output: StandardSchema | undefined
   readonly tasks: ServedTasks
   readonly authenticate:
@@ -246,6 +263,7 @@ export type BindingSettings<P extends Principal = Principal> = Pick<
 const KEYS = [
   'card',
   'execute',
+  'dispatch',
   'output',
   'tasks',
   'authenticate',
@@ -293,12 +311,42 @@ function toSwitches(given: { readonly [Name in keyof Switches]?: boolean | undef
   return { answerByContext, checkInputModes, recordStacks }
 }
 
+type Given<P extends Principal> = Omit<RequestHandlerOptions<P, AnyTasks>, 'execute' | 'output'> & {
+  readonly execute?: Execute<P, unknown> | undefined
+  readonly output?: StandardSchema | undefined
+  readonly dispatch?: Dispatch | undefined
+}
+
+/** @throws {TypeError} */
+function requireCode<P extends Principal>({ execute }: Given<P>): Execute<P, unknown> {
+  requireFunction('execute', execute)
+  // A function, as just checked.
+  return execute as Execute<P, unknown>
+}
+
+/** @throws {TypeError} when the options have code that a handler with `dispatch` would not run, or no store to share. */
+function toNoCode<P extends Principal>({ dispatch, tasks, ...given }: Given<P>): Execute<P, unknown> {
+  requireDispatch(dispatch)
+  for (const name of ['execute', 'output', 'retry'] as const) {
+    if (given[name] !== undefined)
+      throw new TypeError(
+        `A handler with "dispatch" runs nothing: pass "${name}" to createWorker, not to createRequestHandler`,
+      )
+  }
+  if (tasks === undefined || !isShared(requireTasks(tasks)))
+    throw new TypeError('"dispatch" needs "tasks" that workers can share: a DurableTaskManager')
+  return () => undefined
+}
+
 /** @throws {TypeError | RangeError | A2AError} naming the invalid option. */
-export function toSettings<P extends Principal>(options: AnyHandlerOptions<P>): Settings<P> {
-  const given = readOptions(options, KEYS, 'createRequestHandler')
-  const { extendedCard, authenticate, anonymous, principalOf } = given
+export function toSettings<P extends Principal>(
+  options: AnyHandlerOptions<P>,
+  where = 'createRequestHandler',
+): Settings<P> {
+  const given: Given<P> = readOptions(options, KEYS, where)
+  const { extendedCard, authenticate, anonymous, principalOf, dispatch } = given
   requireExtendedCard(extendedCard)
-  requireFunction('execute', given.execute)
+  const execute = dispatch === undefined ? requireCode(given) : toNoCode(given)
   requireFunctions(given, ['authenticate', 'principalOf', 'onError', 'onBudget', 'generateId'])
   const policy = toPolicy(given.onFollowUp)
   if (given.output !== undefined) requireSchema(given.output)
@@ -315,19 +363,20 @@ export function toSettings<P extends Principal>(options: AnyHandlerOptions<P>): 
   if (![undefined, 'shared'].includes(anonymous)) {
     throw new TypeError(`"anonymous" must be 'shared', got ${describe(anonymous)}`)
   }
-  const limits = toLimits(given.limits, 'createRequestHandler', undefined, isShared(tasks))
+  const limits = toLimits(given.limits, where, undefined, isShared(tasks))
   requireBudget(limits, given.onBudget, tasks)
   const onError = once(given.onError === undefined ? reportError : guarded(given.onError))
   return {
     card: withPush(extendedCard === undefined ? card : withExtendedCard(card), push),
-    execute: given.execute,
+    execute,
+    dispatcher: dispatch && new TurnDispatcher(dispatch, onError),
     output: given.output,
     tasks,
     authenticate,
     anonymous,
     principalOf,
     extendedCard: typeof extendedCard === 'object' ? () => extendedCard : extendedCard,
-    retry: toRetrySettings(given.retry, 'createRequestHandler'),
+    retry: toRetrySettings(given.retry, where),
     onFollowUp: policy,
     idempotency: toIdempotencySettings(given.idempotency),
     ...switches,
@@ -335,7 +384,7 @@ export function toSettings<P extends Principal>(options: AnyHandlerOptions<P>): 
     limits,
     onBudget: given.onBudget,
     windows: toWindows(limits, { clock, tasks, onError }),
-    rateLimiter: given.rateLimit && new RateLimiter(given.rateLimit, 'createRequestHandler', clock),
+    rateLimiter: given.rateLimit && new RateLimiter(given.rateLimit, where, clock),
     dialects,
     heartbeatMs: requireDelay('heartbeatMs', given.heartbeatMs ?? HEARTBEAT_MS),
     longPollMs: requireDelay('longPollMs', given.longPollMs ?? 30_000),

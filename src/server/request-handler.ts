@@ -3,12 +3,14 @@
  *
  * @module
  */
+import type { SharedTasks } from '../core/managers.js'
 import type { TaskManager } from '../core/task-manager.js'
 import { bind, type BoundAgent } from './binding/bindings.js'
 import { Agent } from './operations/operations.js'
 import {
   toSettings,
   type AnyHandlerOptions,
+  type DispatchingHandlerOptions,
   type RequestHandlerOptions,
   type StructuredHandlerOptions,
 } from './options.js'
@@ -75,6 +77,13 @@ export function createRequestHandler<
  */
 export function createRequestHandler<P extends Principal = Principal, M extends AnyTasks = TaskManager>(
   options: RequestHandlerOptions<P, M>,
+): RequestHandler<P, M>
+/**
+ * Creates an A2A agent that accepts, stores, streams and answers, and runs nothing: workers do its turns, with the option
+ * `dispatch`. See `createWorker`.
+ */
+export function createRequestHandler<P extends Principal = Principal, M extends SharedTasks = SharedTasks>(
+  options: DispatchingHandlerOptions<P, M>,
 ): RequestHandler<P, M>
 /** For programs that pass the type of the principal, and not that of the manager. */
 export function createRequestHandler<P extends Principal>(

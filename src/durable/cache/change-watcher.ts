@@ -12,6 +12,8 @@ import type { Hint } from '../task-store.js'
 
 /** The most tasks in one request. */
 const PAGE = 500
+/** The generation of a hint that says that the turn of a task waits for a process. No task has it. */
+const DUE = 0
 
 /** Polls every `pollIntervalMs` while tasks are in use. A hint refreshes one task earlier. */
 export class ChangeWatcher<S extends string> {
@@ -22,6 +24,9 @@ export class ChangeWatcher<S extends string> {
   #deadline: Deadline | undefined
   #listening: Promise<(() => Promise<void>) | undefined> | undefined
   readonly #unpublished = new Map<string, number>()
+  /** Tasks whose turns wait for a process that takes them, and that no hint has named. */
+  readonly #due = new Set<string>()
+  #onDue = (): void => {}
   #publishing: Promise<void> | undefined
   #isPolling = false
   #isCheckDue = false
@@ -104,6 +109,23 @@ export class ChangeWatcher<S extends string> {
     this.#publishing ??= this.#publish()
   }
 
+  /** Calls `onDue` when the turn of a task waits for a process that takes it. */
+  whenDue(onDue: () => void): void {
+    this.#onDue = onDue
+  }
+
+  notifyDue(): void {
+    if (!this.#isClosed) this.#onDue()
+  }
+
+  /** Publishes a hint that the turn of the task waits for a process that takes it. */
+  publishDue(taskId: string): void {
+    this.notifyDue()
+    if (this.#settings.store.hints === undefined || this.#isClosed) return
+    this.#due.add(taskId)
+    this.#publishing ??= this.#publish()
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true
     if (this.#deadline !== undefined) this.#timeline.remove(this.#deadline)
@@ -117,9 +139,12 @@ export class ChangeWatcher<S extends string> {
 
   /** Publishes with one call at a time. Hints that gather during a call go together into the next. */
   async #publish(): Promise<void> {
-    while (this.#unpublished.size > 0) {
-      const hints = [...this.#unpublished].map(([taskId, generation]) => ({ taskId, generation }))
+    while (this.#unpublished.size + this.#due.size > 0) {
+      const due = [...this.#due].map((taskId) => ({ taskId, generation: DUE }))
+      const changed = [...this.#unpublished].map(([taskId, generation]) => ({ taskId, generation }))
+      const hints = [...changed, ...due]
       this.#unpublished.clear()
+      this.#due.clear()
       const publish = (): Promise<void> => this.#settings.store.hints?.publish(hints) ?? Promise.resolve()
       await this.#storeClient.call('publish', publish).catch(this.#storeClient.report)
     }
@@ -132,6 +157,10 @@ export class ChangeWatcher<S extends string> {
   }
 
   #onHint({ taskId, generation }: Hint): void {
+    if (generation === DUE) {
+      this.notifyDue()
+      return
+    }
     this.#notifyFollowers()
     const cached = this.#cache.get(taskId)
     if (cached === undefined || !cached.isInUse || this.#isClosed) return

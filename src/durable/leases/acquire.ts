@@ -52,12 +52,21 @@ export class LeaseAcquirer<S extends string> {
     this.#received.get(cached)?.push(...events)
   }
 
-  /** Concurrent calls for one task share one request and its result. */
-  acquire(taskId: string, note: LeaseNote, handler: GrantHandler<S>): Promise<AcquireResult<S>> {
+  /**
+   * Concurrent calls for one task share one request and its result.
+   *
+   * @param isTaken - Whether to take a parked task in any state. Default is only one that waits for the user.
+   */
+  acquire(
+    taskId: string,
+    note: LeaseNote,
+    handler: GrantHandler<S>,
+    isTaken = false,
+  ): Promise<AcquireResult<S>> {
     const pending = this.#pending.get(taskId)
     if (pending !== undefined) return pending
     const acquired = this.#context.cache
-      .use(taskId, true, (cached) => this.#acquire(cached, note, handler))
+      .use(taskId, true, (cached) => this.#acquire(cached, note, handler, isTaken))
       .finally(() => this.#pending.delete(taskId))
     this.#pending.set(taskId, acquired)
     return acquired
@@ -67,6 +76,7 @@ export class LeaseAcquirer<S extends string> {
     cached: CachedTask<S>,
     note: LeaseNote,
     handler: GrantHandler<S>,
+    isTaken: boolean,
   ): Promise<AcquireResult<S>> {
     const { key, record } = cached
     const received: TaskEvent<S>[] = []
@@ -75,7 +85,7 @@ export class LeaseAcquirer<S extends string> {
     let since = record.task.generation
     let grant: Grant | undefined
     try {
-      grant = await this.#request(cached, note, attempts)
+      grant = await this.#request(cached, note, attempts, isTaken)
       const isLatest = grant?.leaseId === attempts.at(-1)?.id
       if (grant !== undefined && isLatest) since = grant.generation
       // Reads what the previous holder did.
@@ -104,6 +114,7 @@ export class LeaseAcquirer<S extends string> {
     { key, record }: CachedTask<S>,
     note: LeaseNote,
     attempts: Attempt[],
+    isTaken: boolean,
   ): Promise<Grant | undefined> {
     const { storeClient, settings } = this.#context
     const { store, leaseMs, lifecycle } = settings
@@ -114,7 +125,7 @@ export class LeaseAcquirer<S extends string> {
         return store.acquire(key, { id, ttlMs: leaseMs, note: toStoredNote(note) })
       })
     const isWaiting = (grant: Grant | undefined): boolean =>
-      grant?.leaseId === PARKED && isInterrupted(record.task.state, lifecycle)
+      grant?.leaseId === PARKED && (isTaken || isInterrupted(record.task.state, lifecycle))
     let grant = await acquire()
     // The turn also waits for a time or a signal. The answer does not wait for that. Maintenance may park the task again.
     for (let left = MAX_ATTEMPTS; isWaiting(grant); left -= 1) {

@@ -39,6 +39,26 @@ export async function releaseUnchanged<S extends string>(
   )
 }
 
+/**
+ * Leaves a turn that is to be done to any process that takes it, unless the task has changed in the store. This is not one of
+ * its restarts.
+ *
+ * @param againMs - When a sweep finds the turn, if no process has taken it by then.
+ */
+export async function handOutUnchanged<S extends string>(
+  { settings, storeClient }: DurableContext<S>,
+  { cached, leaseId, note }: LeasedTask<S>,
+  againMs: number,
+): Promise<boolean> {
+  const { key, record } = cached
+  const { generation } = record.task
+  const handed = toStoredNote({ ...note, restarts: note.restarts - 1 })
+  const next = { id: PARKED, ttlMs: againMs, note: handed }
+  return await storeClient.callWithRetry('release', () =>
+    settings.store.release(key, leaseId, generation, next),
+  )
+}
+
 /** Removes a proposed task, unless it has changed in the store. */
 export async function removeUnchanged<S extends string>(
   { settings, storeClient, proposals }: DurableContext<S>,

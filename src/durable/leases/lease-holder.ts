@@ -30,7 +30,7 @@ import { storeNote } from './store-note.js'
 import { abortEnded, closing, grantOf, hasRoomFor, isLoss, leasedTask } from './leased-task.js'
 import { LostTasks, namedBy, type LeasedTask } from './leased-task.js'
 import { transact } from './transact.js'
-import { handOver, releaseUnchanged, removeUnchanged } from './hand-over.js'
+import { handOutUnchanged, handOver, releaseUnchanged, removeUnchanged } from './hand-over.js'
 import { LeaseRenewal, requireLease } from './renewal.js'
 import { callSafely } from '../../runtime/uncaught.js'
 
@@ -162,26 +162,39 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
     return controller.signal
   }
 
-  async acquire(taskId: string, note?: JsonValue): Promise<AcquireResult<S>> {
+  acquire(taskId: string, note?: JsonValue): Promise<AcquireResult<S>> {
+    return this.#acquireOrTake(taskId, note, false)
+  }
+
+  take(taskId: string): Promise<AcquireResult<S>> {
+    return this.#acquireOrTake(taskId, undefined, true)
+  }
+
+  async #acquireOrTake(
+    taskId: string,
+    note: JsonValue | undefined,
+    isTaken: boolean,
+  ): Promise<AcquireResult<S>> {
     this.#requireOpen()
     await this.#leased.get(taskId)?.releasing?.catch(() => undefined)
     const known = this.#leased.get(taskId)
     if (known !== undefined) return grantOf(known)
     const first = this.#firstNote(note)
     const startedAt = this.#context.storeClient.now()
-    const grant = await this.#acquirer.acquire(taskId, first, {
-      onGranted: (cached, leaseId, changes) => {
+    const handler = {
+      onGranted: (cached: CachedTask<S>, leaseId: string, changes: readonly TaskEvent<S>[]) => {
         this.#requireOpen()
         const leased = this.#hold(cached, leaseId, first, startedAt)
         this.#context.observers.onHeld(cached.record.snapshot(), true)
         if (changes.length > 0) callSafely(() => this.#listener.onNews(cached.tip.snapshot(), changes))
         return grantOf(leased)
       },
-      onRecovered: (cached, leaseId, restarted) => {
+      onRecovered: (cached: CachedTask<S>, leaseId: string, restarted: LeaseNote) => {
         this.#requireOpen()
         return grantOf(this.#adopt(cached, leaseId, restarted, true))
       },
-    })
+    }
+    const grant = await this.#acquirer.acquire(taskId, first, handler, isTaken)
     const here = this.#leased.get(taskId)
     return here?.leaseId === grant.leaseId ? grantOf(here) : grant
   }
@@ -222,13 +235,33 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
     return Promise.resolve(true)
   }
 
+  handOut(taskId: string, againMs?: number): Promise<boolean> {
+    const leased = this.#leased.get(taskId)
+    if (leased === undefined) return Promise.resolve(true)
+    return (leased.releasing ??= this.#leaveUnchanged(leased, async () => {
+      const isHandedOut = await handOutUnchanged(this.#context, leased, againMs ?? 0)
+      if (isHandedOut && againMs === undefined) this.#context.watcher.publishDue(taskId)
+      return isHandedOut
+    }))
+  }
+
+  takeDue(): void {
+    if (this.#isClosed) return
+    this.#context.watcher.begin()
+    this.#context.watcher.notifyDue()
+  }
+
   #release(leased: LeasedTask<S>, wakeInMs: number | undefined): Promise<boolean> {
+    return this.#leaveUnchanged(leased, () => releaseUnchanged(this.#context, leased, wakeInMs))
+  }
+
+  /** Changes that arrive before `leave` is called keep the lease: the listener has yet to handle them. */
+  #leaveUnchanged(leased: LeasedTask<S>, leave: () => Promise<boolean>): Promise<boolean> {
     const { cached, changeCount } = leased
-    // Changes that arrived while settling keep the lease: the listener has yet to handle them.
-    const isUnchanged = (): boolean => leased.changeCount === changeCount
-    const leave = async (): Promise<boolean> =>
-      cached.hasEnded || (isUnchanged() && (await releaseUnchanged(this.#context, leased, wakeInMs)))
-    return this.#leaveBy(leased, leave)
+    return this.#leaveBy(
+      leased,
+      async () => cached.hasEnded || (leased.changeCount === changeCount && (await leave())),
+    )
   }
 
   /** Holds the task no more, if `leave` resolves to `true` once every change is stored. */

@@ -79,6 +79,16 @@ export class Agent<P extends Principal> implements Operations<P> {
     return { runs: this.#runs.count, streams: this.#streams.count, webhooks }
   }
 
+  /** Does the turn of a task, as `Worker.run` says. */
+  take(taskId: string): Promise<void> {
+    return this.#runs.take(taskId)
+  }
+
+  /** Looks for turns that no process does. */
+  takeDue(): void {
+    this.#runs.takeDue()
+  }
+
   /** Ends all runs and streams, and then the deliveries to webhooks. */
   async close(graceMs: number): Promise<void> {
     const { clock } = this.#settings

@@ -22,6 +22,7 @@ import type { EarlierAttempts } from '../journal/open-turn.js'
 import type { SchedulePort } from './run-scheduler.js'
 import { UnreadMessages } from './unread-messages.js'
 import type { Principal } from '../caller.js'
+import type { TurnDispatcher } from '../dispatch.js'
 
 /** A turn that waits for a signal is continued after this time, in ms, in case nothing has woken it. */
 const RECHECK_MS = 86_400_000
@@ -50,6 +51,8 @@ export class LeaseScheduler<P extends Principal> {
   /** Tasks that are held here, whose code is not in memory while other agents work. */
   readonly #followed: FollowedTasks
   readonly #unread: UnreadMessages<P>
+  /** By task: called when this process has left it. */
+  readonly #leaving = new Map<string, (() => void)[]>()
   /** Recovered tasks whose run is about to begin. */
   #restarting = 0
   readonly #retries: Retries
@@ -68,8 +71,22 @@ export class LeaseScheduler<P extends Principal> {
 
   /** Whether one more recovered task can begin its run here. */
   get hasRoom(): boolean {
-    const { registry } = this.#port
-    return !registry.isClosing && registry.hasRoom(this.#restarting)
+    const { registry, settings } = this.#port
+    const isLooking = settings.dispatcher?.findsTurns ?? settings.takesDue?.() ?? true
+    return isLooking && !registry.isClosing && registry.hasRoom(this.#restarting)
+  }
+
+  /** Resolves when this process has left the task, or only waits for other agents that work for it. */
+  left(taskId: string): Promise<void> {
+    return new Promise((resolve) => {
+      this.#leaving.set(taskId, [...(this.#leaving.get(taskId) ?? []), resolve])
+    })
+  }
+
+  #onLeft(taskId: string): void {
+    const leaving = this.#leaving.get(taskId) ?? []
+    this.#leaving.delete(taskId)
+    for (const resolve of leaving) resolve()
   }
 
   /** Runs `job` after all earlier jobs of the task. */
@@ -82,6 +99,7 @@ export class LeaseScheduler<P extends Principal> {
     this.#retries.close()
     this.#followed.close()
     await this.#jobs.ended()
+    for (const taskId of [...this.#leaving.keys()]) this.#onLeft(taskId)
   }
 
   /** The message that the latest run of a held task was begun for. */
@@ -124,7 +142,9 @@ export class LeaseScheduler<P extends Principal> {
     try {
       let step: NextStep = 'again'
       while (step === 'again') step = await this.#nextStep(taskId, acquiredAt)
-      if (step === 'left') this.#previous.delete(taskId)
+      if (step !== 'left') return
+      this.#previous.delete(taskId)
+      this.#onLeft(taskId)
     } catch (error) {
       // For a lost task, `onLost` has been called.
       if (this.#context.leased.peekTask(taskId) === null) return
@@ -142,6 +162,7 @@ export class LeaseScheduler<P extends Principal> {
   async #nextStep(taskId: string, acquiredAt: number | undefined): Promise<NextStep> {
     const { leased } = this.#context
     const { registry } = this.#port
+    const { dispatcher } = this.#port.settings
     await leased.stored(taskId)
     await this.#unread.queue(taskId)
     const hasWait = await this.#hasWait(leased.peekTask(taskId))
@@ -150,11 +171,14 @@ export class LeaseScheduler<P extends Principal> {
     const parked = this.#parkedOf(taskId)
     if (task !== null && parked !== undefined && this.#isToPark(task, parked)) return this.#park(task, parked)
     if (task !== null && this.#isToContinue(task, hasWait)) {
+      if (dispatcher !== undefined) return this.#handOut(task, undefined, dispatcher)
       // The lease expires, and another process continues the turn.
       if (registry.isClosing) return 'left'
       return (await this.#continue(task)) ? 'running' : 'again'
     }
     const next = this.#nextMessage(taskId, task)
+    if (task !== null && dispatcher !== undefined && (next !== undefined || isUnfinished(task, undefined)))
+      return this.#handOut(task, next, dispatcher)
     if (task !== null && next !== undefined) return this.#beginNext(task, next)
     if (task === null || !isUnfinished(task, registry.isClosing ? undefined : acquiredAt)) {
       this.#followed.stop(taskId)
@@ -190,6 +214,24 @@ export class LeaseScheduler<P extends Principal> {
     const wakeInMs = wakeAt - this.#port.settings.clock.now()
     if (!(await leased.release(task.id, wakeInMs === Infinity ? RECHECK_MS : wakeInMs))) return 'again'
     queues.delete(task.id)
+    return 'left'
+  }
+
+  /** Stores what a worker needs to know of the turn, and hands it out. */
+  async #handOut(
+    task: TaskSnapshot,
+    next: QueuedMessage<P> | undefined,
+    dispatcher: TurnDispatcher,
+  ): Promise<NextStep> {
+    const { id } = task
+    const { leased } = this.#context
+    const { queues } = this.#port.registry
+    if (queues.unnoted(id).length > 0) return this.#noteWaiting(task)
+    if (next !== undefined && next.note === undefined) leased.setNote(id, toNote(next))
+    if (!(await leased.handOut(id, dispatcher.againMs))) return 'again'
+    queues.delete(id)
+    this.#unread.delete(id)
+    dispatcher.send(task)
     return 'left'
   }
 
@@ -241,6 +283,7 @@ export class LeaseScheduler<P extends Principal> {
     this.#unread.delete(taskId)
     this.#port.registry.lose(taskId, reason, previous?.task)
     previous?.break(reason)
+    this.#onLeft(taskId)
   }
 
   report(error: unknown, taskId: string): void {

@@ -155,6 +155,19 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
 
   runEnded(taskId: string, active: ActiveRun<P>): void {
     this.#scheduler.runEnded(taskId, active)
+    if (this.#settings.takesDue?.() === true) this.tasks.takeDue()
+  }
+
+  async take(taskId: string): Promise<void> {
+    const acquired = await this.tasks.take(taskId)
+    if (acquired.type === 'elsewhere') return
+    const left = this.#scheduler.left(taskId)
+    this.#scheduler.giveBack(taskId)
+    await left
+  }
+
+  takeDue(): void {
+    this.tasks.takeDue()
   }
 
   /** Waits for the store, and releases what another process can continue with. */

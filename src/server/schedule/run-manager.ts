@@ -79,6 +79,17 @@ export class RunManager<P extends Principal> {
     return this.#registry.count()
   }
 
+  /** As {@link RunScheduler.take}. */
+  async take(taskId: string): Promise<void> {
+    this.#registry.requireOpen()
+    await this.#scheduler.take?.(taskId)
+  }
+
+  /** As {@link RunScheduler.takeDue}. */
+  takeDue(): void {
+    if (!this.#registry.isClosing) this.#scheduler.takeDue?.()
+  }
+
   /**
    * Refuses new work. Resolves when all runs have ended: by themselves within `graceMs`, or aborted then. The tasks of
    * aborted runs fail, or are handed over to another process.
@@ -168,7 +179,9 @@ export class RunManager<P extends Principal> {
     }
     registry.add(active)
     this.#startTimer(active)
-    void this.#execute(active, request.needsTask === true).catch((error: unknown) => {
+    const isElsewhere = this.#settings.dispatcher !== undefined
+    const done = isElsewhere ? this.#handOut(active) : this.#execute(active, request.needsTask === true)
+    void done.catch((error: unknown) => {
       // The manager of tasks itself has failed.
       this.#settings.onError(error, { during: 'execute', taskId: run.createdId })
       run.response.reject(error as Error)
@@ -211,6 +224,18 @@ export class RunManager<P extends Principal> {
     await this.#scheduler.stored?.(run.taskId)
     await this.#scheduler.tasks.requireLease?.(run.taskId)
     if (run.abortReason !== undefined) throw run.abortReason
+  }
+
+  /** Stores the task of a new message, which a worker is to do. */
+  async #handOut(active: ActiveRun<P>): Promise<void> {
+    try {
+      await this.#store(active)
+      active.run.adopt()
+    } catch (error) {
+      active.run.response.reject(error as Error)
+    } finally {
+      this.#leaveCode(active)
+    }
   }
 
   async #execute(active: ActiveRun<P>, needsTask: boolean): Promise<void> {

@@ -85,6 +85,15 @@ export interface RunScheduler<P extends Principal> {
   assigned?(taskId: string, message: QueuedMessage<P>): void
   /** The task's run has ended: the next queued message gets its run, or the task is released. */
   runEnded(taskId: string, active: ActiveRun<P>): void
+  /**
+   * Does the turn of a task, unless another process does. Resolves when this process has left the task. Absent where tasks are
+   * in memory.
+   *
+   * @throws {A2AError} As a rejection: `TASK_NOT_FOUND`; `TASK_TERMINAL`; `STORE_FAILED`.
+   */
+  take?(taskId: string): Promise<void>
+  /** Looks for turns that no process does. Absent where tasks are in memory. */
+  takeDue?(): void
   /** Resolves when everything is stored and no run will begin. */
   close(): Promise<void>
 }

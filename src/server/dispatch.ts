@@ -1,0 +1,75 @@
+/**
+ * Handing turns out to workers: the option `dispatch` of `createRequestHandler`.
+ *
+ * @module
+ */
+import { describe } from '../runtime/describe.js'
+import type { Settings } from './options.js'
+
+/** A turn of a task: what the agent does from one message, or from what its code waited for, until the next. It is JSON. */
+export interface Turn {
+  /**
+   * The same each time that this turn is handed out, so that a queue recognizes a repetition. Has letters, digits, `-`, `_`
+   * and `.`, unless the id of the task has others.
+   */
+  readonly id: string
+  readonly taskId: string
+  /** The owner of the task. Absent for a task without one. */
+  readonly owner?: string
+}
+
+/**
+ * Who does the turns of a handler that runs nothing itself.
+ *
+ * - `'store'`: workers that have been started, which find the turns in the store of the tasks.
+ * - a function: puts the turn into a queue of your choice, from which a worker takes it with `worker.run(turn)`. It is called
+ *   after the message is stored. When it throws or rejects, `onError` receives the error, and it is called again later. It is
+ *   also called again for a turn that no worker has begun within a minute, or whose worker has died: handing a turn out twice
+ *   is harmless, because one worker at a time has the lease of the task.
+ */
+export type Dispatch = 'store' | ((turn: Turn) => unknown)
+
+/** When a turn is handed out again that no worker has begun, in ms. */
+const AGAIN_MS = 60_000
+
+/** How {@link Settings} hand turns out. */
+export class TurnDispatcher {
+  readonly #dispatch: Dispatch
+  readonly #onError: Settings['onError']
+
+  constructor(dispatch: Dispatch, onError: Settings['onError']) {
+    this.#dispatch = dispatch
+    this.#onError = onError
+  }
+
+  /** The argument of `handOut` of the leases. */
+  get againMs(): number | undefined {
+    return this.#dispatch === 'store' ? undefined : AGAIN_MS
+  }
+
+  /** Whether this process looks for turns that are due, to hand them out. */
+  get findsTurns(): boolean {
+    return this.#dispatch !== 'store'
+  }
+
+  /** Never throws. */
+  send({ id: taskId, generation, owner }: TurnOf): void {
+    const dispatch = this.#dispatch
+    if (dispatch === 'store') return
+    const turn: Turn = { id: `${taskId}-${generation}`, taskId, ...(owner !== undefined && { owner }) }
+    const call = async (): Promise<unknown> => await dispatch(turn)
+    call().catch((error: unknown) => this.#onError(error, { during: 'dispatch', taskId }))
+  }
+}
+
+interface TurnOf {
+  readonly id: string
+  readonly generation: number
+  readonly owner?: string | undefined
+}
+
+/** @throws {TypeError} */
+export function requireDispatch(dispatch: unknown): void {
+  if (dispatch !== 'store' && typeof dispatch !== 'function')
+    throw new TypeError(`"dispatch" must be 'store' or a function, got ${describe(dispatch)}`)
+}

@@ -1,0 +1,316 @@
+/** A handler that accepts, stores and answers, and workers that do its turns, over one store. */
+import { TaskManager } from 'a2a-tasks'
+import { DurableTaskManager, memoryStore, type TaskStore } from 'a2a-tasks/durable'
+import {
+  createRequestHandler,
+  createWorker,
+  type Dispatch,
+  type Execute,
+  type Principal,
+  type Turn,
+  type Worker,
+} from 'a2a-tasks/server'
+import { ManualClock } from 'a2a-tasks/testing'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { begin, pass, resultOf, send, settle, stateAt, stream, type Replica } from '../durable/support/replicas.js'
+import { gate, nameOf, ORIGIN } from '../spec/support/agent.js'
+
+const CARD = { name: 'Shop', url: ORIGIN }
+
+interface House {
+  /** A process with a handler. */
+  readonly front: Replica
+  readonly clock: ManualClock
+  readonly store: TaskStore
+  readonly errors: unknown[]
+  /** The manager of the handler. */
+  readonly tasks: DurableTaskManager
+  /** A process with a worker. */
+  readonly worker: (execute: Execute, options?: { readonly concurrency?: number }) => Worker
+}
+
+function house(dispatch: Dispatch, options: { readonly principalOf?: (id: string) => Principal } = {}): House {
+  const clock = new ManualClock()
+  const store = memoryStore({ now: () => clock.now() })
+  const errors: unknown[] = []
+  const onError = (error: unknown): unknown => errors.push(error)
+  const manager = (): DurableTaskManager => {
+    const tasks = new DurableTaskManager({ store, clock, onError })
+    onTestFinished(() => tasks.destroy())
+    return tasks
+  }
+  const common = { card: CARD, clock, onError, ...options }
+  const handler = createRequestHandler<Principal, DurableTaskManager>({
+    ...common,
+    anonymous: 'shared',
+    tasks: manager(),
+    dispatch,
+  })
+  const closeLast = (closable: { close(options: { graceMs: number }): Promise<void> }): void =>
+    onTestFinished(async () => {
+      let isClosed = false
+      void closable.close({ graceMs: 0 }).then(() => (isClosed = true))
+      await pass(clock, () => isClosed)
+    })
+  closeLast(handler)
+  const worker: House['worker'] = (execute, more) => {
+    const made = createWorker({ ...common, ...more, tasks: manager(), execute })
+    closeLast(made)
+    return made
+  }
+  // Requests need the handler only.
+  const front = { handler } as Replica
+  return { front, clock, store, errors, worker, tasks: handler.tasks }
+}
+
+/** A queue that a worker reads, as an engine would. */
+function queue(): { readonly turns: Turn[]; readonly dispatch: Dispatch } {
+  const turns: Turn[] = []
+  return { turns, dispatch: (turn) => void turns.push(turn) }
+}
+
+const echo: Execute = (run) => `You said: ${run.text}`
+
+describe('a worker that was started', () => {
+  test('does the turns of the messages that a handler accepts', async () => {
+    const { front, worker, errors } = house('store')
+    worker(echo).start()
+    const task = await send(front, 'hi')
+    expect(await resultOf(front, task.id)).toEqual(['You said: hi'])
+    expect(errors).toEqual([])
+  })
+
+  test('finds the turns that were there before it', async () => {
+    const { front, worker } = house('store')
+    const { id } = await begin(front, 'hi')
+    await settle()
+    expect(await stateAt(front, id)).toBe('submitted')
+    worker(echo).start()
+    await settle()
+    expect(await resultOf(front, id)).toEqual(['You said: hi'])
+  })
+
+  test('has a run that is whole: steps, a question, and a stream to the client of the handler', async () => {
+    const { front, worker, errors } = house('store')
+    const attempts: number[] = []
+    let booked = 0
+    worker(async (run) => {
+      attempts.push(run.attempt)
+      await run.step('look', () => 'seats')
+      const seat = await run.requireInput('Which seat?')
+      run.artifact(`took ${seat.parts.map(({ text }) => text).join('')}`)
+      return await run.step('book', () => `booked ${String((booked += 1))}`)
+    }).start()
+    const asking = await (await stream(front, 'go')).rest()
+    expect(asking.map(nameOf)).toEqual(['task', 'working', 'input-required'])
+    const id = asking[0]?.value.task?.id ?? ''
+    expect(await stateAt(front, id)).toBe('input-required')
+    await send(front, '4A', id)
+    expect(await resultOf(front, id)).toEqual(['took 4A', 'booked 1'])
+    expect(attempts).toEqual([1])
+    expect(errors).toEqual([])
+  })
+
+  test('continues after a sleep, and for a signal that is sent where no code runs', async () => {
+    const { front, worker, clock, tasks } = house('store')
+    worker(async (run) => {
+      await run.sleep('rest', { ms: 600_000 })
+      const paid = await run.waitFor<string>('paid')
+      return `paid ${paid}`
+    }).start()
+    const { id } = await begin(front, 'go')
+    await pass(clock, async () => (await tasks.journal(id)).some(({ entry }) => entry.kind === 'wait'))
+    let seconds = 0
+    await pass(clock, () => (seconds += 1) > 300)
+    await tasks.signal(id, 'paid', '42 €')
+    await settle()
+    expect(await resultOf(front, id)).toEqual(['paid 42 €'])
+  })
+
+  test('does as many turns at a time as it may, the oldest first', async () => {
+    const { front, worker } = house('store')
+    const begun: string[] = []
+    const ends = gate<void>()
+    const { start, stats } = worker(
+      async (run) => {
+        begun.push(run.text)
+        await ends.opened
+        return 'done'
+      },
+      { concurrency: 2 },
+    )
+    start()
+    const ids: string[] = []
+    for (const text of ['1', '2', '3', '4']) {
+      ids.push((await begin(front, text)).id)
+      await settle()
+    }
+    expect(begun).toEqual(['1', '2'])
+    expect(stats()).toEqual({ working: 2, waiting: 0 })
+    ends.open()
+    await settle()
+    expect(begun).toEqual(['1', '2', '3', '4'])
+    for (const id of ids) expect(await stateAt(front, id)).toBe('completed')
+  })
+
+  test('stops for a client that cancels at the handler', async () => {
+    const { front, worker, tasks } = house('store')
+    let reason: unknown
+    worker((run) => {
+      run.start()
+      return new Promise((_, reject) => {
+        run.signal.addEventListener('abort', () => {
+          reason = run.signal.reason
+          reject(new Error('stopped'))
+        })
+      })
+    }).start()
+    const { id } = await begin(front, 'go')
+    await settle()
+    await tasks.cancelTask(id)
+    await settle()
+    expect(await stateAt(front, id)).toBe('canceled')
+    expect(reason).toMatchObject({ code: 'TASK_CANCELED' })
+  })
+
+  test('hands its turns over when it closes', async () => {
+    const { front, worker, clock } = house('store')
+    const first = worker((run) => {
+      run.start()
+      return new Promise(() => undefined)
+    })
+    first.start()
+    const { id } = await begin(front, 'go')
+    await settle()
+    const closed = first.close({ graceMs: 1 })
+    await pass(clock, async () => (await stateAt(front, id)) === 'working')
+    worker(echo).start()
+    await pass(clock, async () => (await stateAt(front, id)) === 'completed')
+    await closed
+  })
+
+  test('knows the principal of the request by its id', async () => {
+    const { front, worker } = house('store', { principalOf: (id) => ({ id }) })
+    worker((run) => `for ${run.principal?.id ?? 'nobody'}`).start()
+    const { id } = await begin(front, 'go')
+    await settle()
+    expect(await resultOf(front, id)).toEqual(['for nobody'])
+  })
+})
+
+describe('a queue', () => {
+  test('gets each turn once, after it is stored', async () => {
+    const { turns, dispatch } = queue()
+    const { front, worker, clock } = house(dispatch)
+    const { run } = worker(async (each) => {
+      const seat = await each.requireInput('Which seat?')
+      return `took ${seat.parts.map(({ text }) => text).join('')}`
+    })
+    const { id } = await begin(front, 'go')
+    await settle()
+    expect(turns).toEqual([{ id: expect.stringMatching(`^${id}-\\d+$`) as string, taskId: id }])
+    const asked = run(turns[0] as Turn)
+    await settle()
+    clock.advance(120_000)
+    await asked
+    expect(await stateAt(front, id)).toBe('input-required')
+    await begin(front, '4A', id)
+    await settle()
+    expect(turns).toHaveLength(2)
+    expect(turns[1]?.id).not.toBe(turns[0]?.id)
+    const answered = run(turns[1] as Turn)
+    await settle()
+    await answered
+    expect(await resultOf(front, id)).toEqual(['took 4A'])
+    clock.advance(600_000)
+    await settle()
+    expect(turns).toHaveLength(2)
+  })
+
+  test('may deliver a turn twice, late and to several workers', async () => {
+    const { turns, dispatch } = queue()
+    const { front, worker } = house(dispatch)
+    let done = 0
+    const execute: Execute = async (run) => await run.step('work', () => `${(done += 1)}`)
+    const workers = [worker(execute), worker(execute)]
+    const { id } = await begin(front, 'go')
+    await settle()
+    const [turn] = turns
+    if (turn === undefined) throw new Error('There is one')
+    await Promise.all([...workers, ...workers].map((each) => each.run(turn)))
+    for (const each of workers) await each.run(turn)
+    expect(await resultOf(front, id)).toEqual(['1'])
+  })
+
+  test('gets a turn again that no worker has begun', async () => {
+    const { turns, dispatch } = queue()
+    const { front, worker, clock } = house(dispatch)
+    const { id } = await begin(front, 'go')
+    await settle()
+    await pass(clock, () => turns.length === 2)
+    expect(turns[1]).toEqual(turns[0])
+    await worker(echo).run(turns[1] as Turn)
+    expect(await resultOf(front, id)).toEqual(['You said: go'])
+  })
+
+  test('that fails is tried again', async () => {
+    const turns: Turn[] = []
+    let isDown = true
+    const { front, clock, errors } = house((turn) => {
+      if (isDown) throw new Error('no queue')
+      turns.push(turn)
+    })
+    await begin(front, 'go')
+    await settle()
+    expect(errors).toMatchObject([{ message: 'no queue' }])
+    isDown = false
+    await pass(clock, () => turns.length === 1)
+  })
+
+  test('gets the turn of a worker that has died', async () => {
+    const { turns, dispatch } = queue()
+    const { front, worker, clock, store } = house(dispatch)
+    const { id } = await begin(front, 'go')
+    await settle()
+    const lease = { id: 'dead', ttlMs: 30_000, note: { restarts: 0, note: {} } }
+    const task = await front.handler.tasks.peekTask(id)
+    if (task === null) throw new Error('There is one')
+    await store.renew([{ key: task, id: 'parked' }], 0)
+    expect(await store.acquire(task, lease)).toMatchObject({ leaseId: 'dead' })
+    await pass(clock, () => turns.length === 2)
+    await worker(echo).run(turns[1] as Turn)
+    expect(await resultOf(front, id)).toEqual(['You said: go'])
+  })
+})
+
+describe('is refused', () => {
+  const tasks = (): DurableTaskManager => {
+    const manager = new DurableTaskManager({ store: memoryStore() })
+    onTestFinished(() => manager.destroy())
+    return manager
+  }
+
+  test.each([
+    ['code that the handler would not run', { execute: echo }, /pass "execute" to createWorker/],
+    ['a retry that the handler would not do', { retry: {} }, /pass "retry" to createWorker/],
+    ['a dispatch that is neither', { dispatch: 'queue' }, /"dispatch" must be 'store' or a function/],
+    ['tasks that no worker can share', { tasks: undefined }, /"dispatch" needs "tasks"/],
+  ])('%s', (_, options, message) => {
+    // The types refuse them too.
+    const given = { card: CARD, tasks: tasks(), dispatch: 'store', ...options } as never
+    expect(() => createRequestHandler(given)).toThrow(message)
+  })
+
+  test('a worker without a store, and one with an option of HTTP', () => {
+    const inMemory = { card: CARD, execute: echo, tasks: new TaskManager() } as never
+    expect(() => createWorker(inMemory)).toThrow(/"tasks" must be shared with the handlers: a DurableTaskManager/)
+    const given = { card: CARD, tasks: tasks(), execute: echo, rateLimit: {} } as never
+    expect(() => createWorker(given)).toThrow(/"rateLimit" of createWorker/)
+  })
+
+  test('what is no turn', async () => {
+    const worker = createWorker({ card: CARD, tasks: tasks(), execute: echo })
+    await expect(worker.run('turn' as never)).rejects.toMatchObject({ code: 'INVALID_PARAMS' })
+    await expect(worker.run({ taskId: 'unknown' })).resolves.toBeUndefined()
+  })
+})
