@@ -4,10 +4,13 @@ import { A2AClient } from 'a2a-tasks/client'
 import { DurableTaskManager, type TaskStore } from 'a2a-tasks/durable'
 import {
   createRequestHandler,
+  createWorker,
   textOf,
   type Execute,
   type Principal,
   type RequestHandler,
+  type Turn,
+  type Worker,
 } from 'a2a-tasks/server'
 import type { Errand } from './functions.js'
 import { fetchOf, type Network } from './network.js'
@@ -28,6 +31,8 @@ export interface Shared extends Network {
   readonly onStep: (replica: Replica, key: string, when: 'begins' | 'does') => void
   readonly onCall: (replica: Replica, n: number, when: 'before' | 'after') => void
   readonly onError: (replica: Replica, error: unknown) => void
+  /** Puts a turn into the queue. */
+  readonly enqueue: (turn: Turn) => void
   readonly failsNow: Outside['failsNow']
 }
 
@@ -41,6 +46,7 @@ export class Replica implements Owner {
   readonly gone: Promise<void>
   readonly tasks: DurableTaskManager
   readonly handler: RequestHandler<Principal, DurableTaskManager>
+  readonly worker: Worker | undefined
   readonly #shared: Shared
   #onGone: () => void = () => undefined
 
@@ -64,24 +70,31 @@ export class Replica implements Owner {
       ...{ leaseMs: LEASE_MS, sweepIntervalMs: SWEEP_MS, pollIntervalMs: 1_000, storeRetryMs: 10_000 },
     })
     const outside = this.#outside(clock, ids)
-    this.handler = createRequestHandler<Principal, DurableTaskManager>({
-      ...{
-        card: { name: 'Simulated', url: 'https://simulated.test' },
-        tasks: this.tasks,
-        clock,
-        generateId: ids,
-        onError,
-      },
-      ...{ authenticate: () => USER, principalOf: () => USER },
+    const common = {
+      ...{ card: { name: 'Simulated', url: 'https://simulated.test' }, tasks: this.tasks },
+      ...{ clock, generateId: ids, onError, principalOf: () => USER },
+      onFollowUp: schedule.onFollowUp,
+      limits: { waitingRunMs: schedule.waitingRunMs },
+    }
+    const code = {
       retry: {
         attempts: 50,
         backoff: { initialMs: 20, maxMs: 100 },
-        isRetryable: (error) => !String(error).includes('The end'),
+        isRetryable: (error: unknown) => !String(error).includes('The end'),
       },
-      onFollowUp: schedule.onFollowUp,
-      limits: { waitingRunMs: schedule.waitingRunMs },
-      execute: (run) => play(run, program, outside),
-    })
+      execute: ((run) => play(run, program, outside)) satisfies Execute,
+    }
+    const { work, replicas, isFirstWithoutWorker } = schedule
+    const http = { authenticate: () => USER }
+    if (work === 'here') {
+      this.handler = createRequestHandler<Principal, DurableTaskManager>({ ...common, ...http, ...code })
+      return
+    }
+    const dispatch = work === 'store' ? work : shared.enqueue
+    this.handler = createRequestHandler<Principal, DurableTaskManager>({ ...common, ...http, dispatch })
+    if (slot === 0 && replicas > 1 && isFirstWithoutWorker) return
+    this.worker = createWorker<Principal, DurableTaskManager>({ ...common, ...code, pollMs: SWEEP_MS })
+    if (work === 'store') this.worker.start()
   }
 
   /** The process is gone, with all that it was about to do. */
@@ -95,7 +108,8 @@ export class Replica implements Owner {
   /** Closes as a process that is replaced: it hands its work over. */
   async close(): Promise<void> {
     this.isClosing = true
-    await this.handler.close({ graceMs: this.#shared.schedule.graceMs })
+    const { graceMs } = this.#shared.schedule
+    await Promise.all([this.handler.close({ graceMs }), this.worker?.close({ graceMs })])
     this.#shared.world.note(`${this.name} has closed its handler`)
     await this.tasks.destroy()
     this.die()

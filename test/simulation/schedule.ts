@@ -43,6 +43,10 @@ export interface Schedule {
   readonly onFollowUp: 'queue' | 'steer'
   /** When the user cancels the task, in ms. */
   readonly cancelAtMs?: number | undefined
+  /** Who runs the code: the process that accepts a message, or workers that take turns from the store or from a queue. */
+  readonly work: 'here' | 'store' | 'queue'
+  /** Whether the first of several processes has no worker. */
+  readonly isFirstWithoutWorker: boolean
   /** Whether the user sends HTTP requests. */
   readonly overHttp: boolean
   /** The single faults that happen, by their names. Default are those that follow from the seed. */
@@ -87,7 +91,17 @@ export function scheduleOf(seed: number): Schedule {
     onFollowUp: random.pick(['queue', 'steer']),
     cancelAtMs: random.chance(0.08) ? random.whole(0, 3_000) : undefined,
     overHttp: random.chance(0.1),
+    ...workOf(seed),
   }
+}
+
+/** The schedules with smaller seeds are as they were before there were workers. */
+const WITH_WORKERS = 80_000_000
+
+function workOf(seed: number): Pick<Schedule, 'work' | 'isFirstWithoutWorker'> {
+  if (seed < WITH_WORKERS) return { work: 'here', isFirstWithoutWorker: false }
+  const random = new Random(hashOf(seed, 5))
+  return { work: random.pick(['store', 'queue']), isFirstWithoutWorker: random.chance(0.5) }
 }
 
 function mishapOf(random: Random, replicas: number): Mishap {

@@ -1,7 +1,7 @@
 /** Plays one schedule: processes, users and faults in a world of its own. */
 import { isTerminal } from 'a2a-tasks'
 import { memoryStore } from 'a2a-tasks/durable'
-import type { RequestHandler } from 'a2a-tasks/server'
+import type { RequestHandler, Turn } from 'a2a-tasks/server'
 import { faultsOf } from './check.js'
 import { Ledger } from './ledger.js'
 import { expectedOf } from './model.js'
@@ -112,6 +112,29 @@ class Simulation {
         world.note(`${replica.name} reports ${String(error)}`)
       },
       failsNow: (place, times) => ledger.failsNow(place, times),
+      enqueue: (turn) => this.#enqueue(turn),
+    }
+  }
+
+  /** A queue between the processes: it loses turns, and delivers them twice, late and to any worker. */
+  #enqueue(turn: Turn): void {
+    const { decisions, schedule } = this
+    if (decisions.fails('network', `queue ${turn.taskId}`)) return
+    const copies = decisions.fails('twice', `queue ${turn.taskId}`) ? 2 : 1
+    for (let copy = 0; copy < copies; copy += 1) {
+      this.world.after(decisions.delay('queue', schedule.networkMs * 4), 'turn', () => this.#deliver(turn))
+    }
+  }
+
+  #deliver(turn: Turn): void {
+    const { world, decisions, replicas } = this
+    const open = replicas.filter(({ worker, isDead, isClosing }) => worker && !isDead && !isClosing)
+    const taker = open[decisions.choose('worker', open.length)]
+    const again = (): void => void world.after(500, 'turn again', () => this.#deliver(turn))
+    if (taker?.worker === undefined) again()
+    else {
+      world.note(`${taker.name} gets ${turn.id}`)
+      taker.worker.run(turn).catch(again)
     }
   }
 

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { TurnEntry } from '../../core/events.js'
 import type { JsonObject, JsonValue } from '../../core/json-types.js'
 import { sizeOf } from '../../core/json.js'
 import type { Message, TaskSnapshot } from '../../core/task.js'
@@ -55,6 +56,11 @@ export function toNote<P extends Principal>(
     ...(deadline !== undefined && { deadline }),
     ...(principal && { principal: principal.id }),
   }
+}
+
+/** The entry of the journal with which the turn of the message begins. A process that continues the turn needs no more. */
+export function turnOf<P extends Principal>(queued: QueuedMessage<P>): TurnEntry {
+  return { kind: 'turn', messageId: originOf(queued), note: queued.note ?? toNote(queued) }
 }
 
 /** The message in whose place a turn has continued with another one. */

@@ -9,7 +9,14 @@ import type { JsonValue } from '../../core/json-types.js'
 import type { LeasedTasks, MaybePromise, SharedTasks } from '../../core/managers.js'
 import type { Message, TaskSnapshot } from '../../core/task.js'
 import { isToPark, isUnfinished, type ActiveRun, type Parked } from './active-run.js'
-import { continuedWith, originOf, unseenMessages, toNote, type QueuedMessage } from '../run/message-queue.js'
+import {
+  continuedWith,
+  originOf,
+  unseenMessages,
+  toNote,
+  turnOf,
+  type QueuedMessage,
+} from '../run/message-queue.js'
 import { KeyedQueue } from '../../runtime/keyed-queue.js'
 import { referencesOf } from './references.js'
 import { Retries } from './retries.js'
@@ -217,7 +224,7 @@ export class LeaseScheduler<P extends Principal> {
     return 'left'
   }
 
-  /** Stores what a worker needs to know of the turn, and hands it out. */
+  /** Hands a turn out, whose journal tells a worker what it is about. */
   async #handOut(
     task: TaskSnapshot,
     next: QueuedMessage<P> | undefined,
@@ -227,7 +234,11 @@ export class LeaseScheduler<P extends Principal> {
     const { leased } = this.#context
     const { queues } = this.#port.registry
     if (queues.unnoted(id).length > 0) return this.#noteWaiting(task)
-    if (next !== undefined && next.note === undefined) leased.setNote(id, toNote(next))
+    if (next !== undefined && task.turn === undefined) {
+      leased.recordJournal(id, [turnOf(next)])
+      queues.shift(id)
+      return 'again'
+    }
     if (!(await leased.handOut(id, dispatcher.againMs))) return 'again'
     queues.delete(id)
     this.#unread.delete(id)

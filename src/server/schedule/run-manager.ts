@@ -10,7 +10,7 @@ import { handOver, markChild, toActiveRun, type ActiveRun } from './active-run.j
 import { AutoStart } from './auto-start.js'
 import { finish, requeueUnread } from './finish-run.js'
 import { LocalRuns } from './local-runs.js'
-import type { QueuedMessage } from '../run/message-queue.js'
+import { turnOf, type QueuedMessage } from '../run/message-queue.js'
 import { ReplicaRuns } from './replica-runs.js'
 import type { RunContext } from '../run/run-context.js'
 import { RunController } from '../run/run-controller.js'
@@ -229,6 +229,9 @@ export class RunManager<P extends Principal> {
   /** Stores the task of a new message, which a worker is to do. */
   async #handOut(active: ActiveRun<P>): Promise<void> {
     try {
+      this.#hold(active, active.run.propose())
+      // In one change with the creation.
+      this.#scheduler.tasks.recordJournal?.(active.run.taskId, [turnOf(active.message)])
       await this.#store(active)
       active.run.adopt()
     } catch (error) {
