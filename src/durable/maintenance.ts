@@ -15,7 +15,7 @@ import type { DurableContext } from './context.js'
 import { failAbandoned } from './leases/fail-abandoned.js'
 import type { LeaseHolder } from './leases/lease-holder.js'
 import { releaseInterrupted } from './leases/interrupted.js'
-import { fromStoredNote, toStoredNote, type LeaseNote } from './leases/lease-note.js'
+import { fromStoredNote, HANDED_OUT, toStoredNote, type LeaseNote } from './leases/lease-note.js'
 import { countRestarts, restartedNote, wokenNote } from './leases/restarts.js'
 import type { RetentionRule } from './options.js'
 import type { EndedQuery, Orphan } from './task-store.js'
@@ -182,9 +182,9 @@ export class Maintenance<S extends string> {
     const holders = [...this.#holders]
     // The lease expired while this process was suspended. The next renewal revives it.
     if (holders.some((holder) => holder.holds(key))) return false
-    // A process that has room reads the task.
-    const isOfOthers = !holders.some((holder) => holder.worker === left.worker && holder.hasRoom)
-    if (isOfOthers && left.restarts < maxRestarts) return false
+    // There is nothing to find out about a task that was handed out.
+    if (left.restarts === HANDED_OUT && !holders.some((each) => each.worker === left.worker && each.hasRoom))
+      return false
     return await cache.use(key.id, true, async (cached) => {
       if (cached.key.createdAt !== key.createdAt || (await this.#needsNoHolder(cached, leaseId, left)))
         return true

@@ -4,7 +4,6 @@
  * @module
  */
 import { describe } from '../runtime/describe.js'
-import type { Settings } from './options.js'
 
 /** A turn of a task: what the agent does from one message, or from what its code waited for, until the next. It is JSON. */
 export interface Turn {
@@ -32,12 +31,14 @@ export type Dispatch = 'store' | ((turn: Turn) => unknown)
 /** When a turn is handed out again that no worker has begun, in ms. */
 const AGAIN_MS = 60_000
 
-/** How {@link Settings} hand turns out. */
+type OnError = (error: unknown, context: { readonly during: 'dispatch'; readonly taskId: string }) => void
+
+/** Hands turns out as the option says. */
 export class TurnDispatcher {
   readonly #dispatch: Dispatch
-  readonly #onError: Settings['onError']
+  readonly #onError: OnError
 
-  constructor(dispatch: Dispatch, onError: Settings['onError']) {
+  constructor(dispatch: Dispatch, onError: OnError) {
     this.#dispatch = dispatch
     this.#onError = onError
   }

@@ -12,6 +12,9 @@ import { readTrace, type TraceHeaders } from '../../runtime/trace-headers.js'
  */
 export const PARKED = 'parked'
 
+/** The restarts of a task whose work is to begin at any process: to take it is none. */
+export const HANDED_OUT = -1
+
 export interface LeaseNote {
   /** How often the work was restarted since the holder wrote its note, or its journal has grown. */
   readonly restarts: number
