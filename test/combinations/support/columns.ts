@@ -1,11 +1,13 @@
 /** The parts that take a manager, each with one behaviour: the columns of the table in docs/reference/combinations.md. */
 import { defineLifecycle, VALID_TRANSITIONS, type TaskState } from 'a2a-tasks'
 import { A2AClient } from 'a2a-tasks/client'
+import type { DurableTaskManager } from 'a2a-tasks/durable'
 import { A2AGateway, AgentRegistry, custom, gatewayRequestHandler } from 'a2a-tasks/gateway'
 import { createInspector } from 'a2a-tasks/inspector'
 import { createInboundHandler, createTaskManagerHandler, LocalTaskManager } from 'a2a-tasks/compat'
 import {
   createRequestHandler,
+  createWorker,
   textOf,
   type AnyTasks,
   type Execute,
@@ -38,6 +40,7 @@ export interface Column {
 
 const everywhere = (): Cell => 'yes'
 const nowhere = (): Cell => 'refused'
+const overStores = ({ name }: Row): Cell => (name === 'TaskManager' ? 'refused' : 'yes')
 
 const card = { name: 'Test', url: 'https://agent.test' }
 
@@ -356,6 +359,29 @@ async function gatewayHandler(row: Row): Promise<void> {
   await expect.poll(() => made.loadOf('mule')).toBe(0)
 }
 
+async function workers(row: Row): Promise<void> {
+  // A manager of the row, of either kind.
+  const tasks = (await row.open()) as DurableTaskManager
+  const execute: Execute = async (run) => `Echo: ${textOf(await run.requireInput('What?'))}`
+  if (!('lease' in tasks)) {
+    expect(() => createRequestHandler({ card, tasks, dispatch: 'store' })).toThrow(/DurableTaskManager/)
+    expect(() => createWorker({ card, tasks, execute })).toThrow(/DurableTaskManager/)
+    return
+  }
+  const handler = createRequestHandler({ card, tasks, dispatch: 'store' })
+  const worker = createWorker({ card, tasks, execute })
+  worker.start()
+  onTestFinished(async () => {
+    await Promise.all([handler, worker].map((each) => each.close({ graceMs: 1 })))
+  })
+  const client = new A2AClient({
+    card: handler.card,
+    fetch: (url, init) => handler.fetch(new Request(url, init)),
+  })
+  const result = await client.run('go', { onInputRequired: () => 'hello' })
+  expect(result).toMatchObject({ type: 'completed', text: 'Echo: hello' })
+}
+
 export const COLUMNS: readonly Column[] = [
   ...HANDLERS,
   { name: '`LocalTaskManager`', cell: everywhere, test: localTaskManager },
@@ -380,4 +406,5 @@ export const COLUMNS: readonly Column[] = [
   { name: 'a message that is sent twice', cell: everywhere, test: repeated },
   { name: 'limits of one user', cell: everywhere, test: ownerLimits },
   { name: '`fromAgentExecutor`', cell: everywhere, test: migrated },
+  { name: '`dispatch`, `createWorker`', cell: overStores, test: workers },
 ]

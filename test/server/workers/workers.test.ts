@@ -12,7 +12,16 @@ import {
 } from 'a2a-tasks/server'
 import { ManualClock } from 'a2a-tasks/testing'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { begin, pass, resultOf, send, settle, stateAt, stream, type Replica } from '../durable/support/replicas.js'
+import {
+  begin,
+  pass,
+  resultOf,
+  send,
+  settle,
+  stateAt,
+  stream,
+  type Replica,
+} from '../durable/support/replicas.js'
 import { gate, nameOf, ORIGIN } from '../spec/support/agent.js'
 
 const CARD = { name: 'Shop', url: ORIGIN }
@@ -29,7 +38,10 @@ interface House {
   readonly worker: (execute: Execute, options?: { readonly concurrency?: number }) => Worker
 }
 
-function house(dispatch: Dispatch, options: { readonly principalOf?: (id: string) => Principal } = {}): House {
+function house(
+  dispatch: Dispatch,
+  options: { readonly principalOf?: (id: string) => Principal } = {},
+): House {
   const clock = new ManualClock()
   const store = memoryStore({ now: () => clock.now() })
   const errors: unknown[] = []
@@ -303,7 +315,9 @@ describe('is refused', () => {
 
   test('a worker without a store, and one with an option of HTTP', () => {
     const inMemory = { card: CARD, execute: echo, tasks: new TaskManager() } as never
-    expect(() => createWorker(inMemory)).toThrow(/"tasks" must be shared with the handlers: a DurableTaskManager/)
+    expect(() => createWorker(inMemory)).toThrow(
+      /"tasks" must be shared with the handlers: a DurableTaskManager/,
+    )
     const given = { card: CARD, tasks: tasks(), execute: echo, rateLimit: {} } as never
     expect(() => createWorker(given)).toThrow(/"rateLimit" of createWorker/)
   })

@@ -5,20 +5,26 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { skipWithoutPostgres, startPostgres } from '../../support/postgres-server.js'
 import { skipWithoutRedis, startRedis } from '../../support/redis-server.js'
+import { skipMissing } from '../installed.js'
 import { bookUnderKills } from './kill.js'
 
 /** 500 where nothing is left out, fewer else; or `CHAOS_FUNCTIONS`. */
 const TASKS = Number(process.env['CHAOS_FUNCTIONS'] ?? (process.env['CI'] ? 500 : 150))
 const TIMEOUT = { timeout: 600_000 }
 
-async function expectAllRight(name: string, url: string, replicas: number): Promise<void> {
+async function expectAllRight(
+  name: string,
+  url: string,
+  replicas: number,
+  by: { readonly work?: string; readonly queueUrl?: string } = {},
+): Promise<void> {
   const { faults, kills, stepsRun, stepsNeeded, doubled } = await bookUnderKills({
-    ...{ name, url, replicas, tasks: TASKS },
+    ...{ name, url, replicas, tasks: TASKS, ...by },
   })
   const ratio = stepsRun / stepsNeeded
   const counts = `${kills} kills, ${stepsRun} steps run, ${stepsNeeded} needed: ${ratio.toFixed(4)}`
   // Vitest shows what a console says only where a test fails.
-  process.stderr.write(`${name}: ${counts}\n`)
+  process.stderr.write(`${name} ${by.work ?? ''}: ${counts}\n`)
   expect({ faults, doubled }, counts).toEqual({ faults: [], doubled: 0 })
   expect(ratio, counts).toBeLessThan(1.05)
 }
@@ -51,5 +57,27 @@ it('end right in one process over a SQLite file', TIMEOUT, async () => {
     await expectAllRight('sqlite', join(folder, 'tasks.db'), 1)
   } finally {
     await rm(folder, { recursive: true })
+  }
+})
+
+it('end right with workers that take the turns from the store', TIMEOUT, async (context) => {
+  skipWithoutPostgres(context)
+  const server = await startPostgres()
+  try {
+    await expectAllRight('postgres', server.url, 3, { work: 'store' })
+  } finally {
+    await server.stop()
+  }
+})
+
+it('end right with workers that BullMQ gives the turns to', TIMEOUT, async (context) => {
+  skipWithoutPostgres(context)
+  skipWithoutRedis(context)
+  skipMissing(context, 'bullmq')
+  const [server, queue] = await Promise.all([startPostgres(), startRedis()])
+  try {
+    await expectAllRight('postgres', server.url, 3, { work: 'bullmq', queueUrl: queue.url })
+  } finally {
+    await Promise.all([server.stop(), queue.stop()])
   }
 })

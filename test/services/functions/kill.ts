@@ -38,6 +38,10 @@ interface Options {
   readonly replicas: number
   /** At least. */
   readonly tasks: number
+  /** Who does the turns, as `rolesOf` knows them. Default is the process that accepts the message. */
+  readonly work?: string
+  /** The Redis of the queue. */
+  readonly queueUrl?: string
 }
 
 export async function bookUnderKills(options: Options): Promise<Outcome> {
@@ -55,10 +59,10 @@ export async function bookUnderKills(options: Options): Promise<Outcome> {
 /** Runs tasks that begin with the message `text` to their ends. Resolves to their ids. */
 export async function runUnderKills(
   text: string,
-  { name, url, replicas, tasks }: Options,
+  { name, url, replicas, tasks, work = 'here', queueUrl = '' }: Options,
   others: Record<string, string> = {},
 ): Promise<{ readonly ids: readonly string[]; readonly kills: number }> {
-  const env = { STORE: name, STORE_URL: url, RECOVER: 'resume', ...others }
+  const env = { STORE: name, STORE_URL: url, RECOVER: 'resume', WORK: work, QUEUE_URL: queueUrl, ...others }
   const cluster = await Cluster.start(replicas, env)
   const over = new AbortController()
   const ids: string[] = []

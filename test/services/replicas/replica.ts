@@ -4,13 +4,14 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { DurableTaskManager } from '../../../src/durable/index.js'
-import { createRequestHandler, textOf, type Run } from '../../../src/server/index.js'
+import { textOf, type Run } from '../../../src/server/index.js'
 import { toNodeListener } from '../../../src/server/node/index.js'
 import { book } from '../functions/book.js'
 import { transfer } from '../functions/transfer.js'
+import { rolesOf } from './roles.js'
 import { openStore } from './stores.js'
 
-const { STORE = '', STORE_URL = '', RECOVER, STEPS_FILE = '' } = process.env
+const { STORE = '', STORE_URL = '', RECOVER, STEPS_FILE = '', WORK = 'here', QUEUE_URL = '' } = process.env
 /** Work is restarted only where replicas hand it over: they do so at once. */
 const recover = RECOVER === 'resume' ? 'resume' : 'fail'
 
@@ -50,22 +51,26 @@ const tasks = new DurableTaskManager({
   ...{ store, recover },
   ...{ leaseMs: 1_500, sweepIntervalMs: 300, pollIntervalMs: 200, storeRetryMs: 10_000 },
 })
-const handler = createRequestHandler({
-  card: { name: 'Counter', url: 'http://127.0.0.1' },
+const roles = await rolesOf(
+  WORK,
+  QUEUE_URL,
+  {
+    card: { name: 'Counter', url: 'http://127.0.0.1' },
+    tasks,
+    // So that runs that sleep leave the memory.
+    limits: { waitingRunMs: 100 },
+    onError: (error, context) => console.error(context, error),
+  },
   execute,
-  tasks,
-  // So that runs that sleep leave the memory.
-  limits: { waitingRunMs: 100 },
-  onError: (error, context) => console.error(context, error),
-})
-const server = createServer(toNodeListener(handler.fetch)).listen(0, '127.0.0.1')
+)
+const server = createServer(toNodeListener(roles.handler.fetch)).listen(0, '127.0.0.1')
 await once(server, 'listening')
 // It listens to a port.
 process.send?.(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
 
 process.once('message', () => {
   void (async () => {
-    await handler.close({ graceMs: recover === 'resume' ? 0 : 1_000 })
+    await roles.close(recover === 'resume' ? 0 : 1_000)
     await tasks.destroy()
     server.close()
     server.closeAllConnections()
