@@ -317,15 +317,17 @@ type Given<P extends Principal> = Omit<RequestHandlerOptions<P, AnyTasks>, 'exec
   readonly dispatch?: Dispatch | undefined
 }
 
-/** @throws {TypeError} */
-function requireCode<P extends Principal>({ execute }: Given<P>): Execute<P, unknown> {
-  requireFunction('execute', execute)
-  // A function, as just checked.
-  return execute as Execute<P, unknown>
-}
-
-/** @throws {TypeError} when the options have code that a handler with `dispatch` would not run, or no store to share. */
-function toNoCode<P extends Principal>({ dispatch, tasks, ...given }: Given<P>): Execute<P, unknown> {
+/**
+ * The code of the agent, which a handler with `dispatch` does not have.
+ *
+ * @throws {TypeError} also when the options have code that the handler would not run, or no store to share.
+ */
+function toCode<P extends Principal>({ dispatch, tasks, ...given }: Given<P>): Execute<P, unknown> {
+  if (dispatch === undefined) {
+    requireFunction('execute', given.execute)
+    // A function, as just checked.
+    return given.execute as Execute<P, unknown>
+  }
   requireDispatch(dispatch)
   for (const name of ['execute', 'output', 'retry'] as const) {
     if (given[name] !== undefined)
@@ -346,7 +348,7 @@ export function toSettings<P extends Principal>(
   const given: Given<P> = readOptions(options, KEYS, where)
   const { extendedCard, authenticate, anonymous, principalOf, dispatch } = given
   requireExtendedCard(extendedCard)
-  const execute = dispatch === undefined ? requireCode(given) : toNoCode(given)
+  const execute = toCode(given)
   requireFunctions(given, ['authenticate', 'principalOf', 'onError', 'onBudget', 'generateId'])
   const policy = toPolicy(given.onFollowUp)
   if (given.output !== undefined) requireSchema(given.output)

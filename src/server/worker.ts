@@ -100,6 +100,8 @@ export function createWorker<P extends Principal>(
   requireDelay('pollMs', pollMs)
   if (!isShared(requireTasks(rest.tasks)))
     throw new TypeError('"tasks" must be shared with the handlers: a DurableTaskManager')
+  if (rest.limits !== undefined && 'maxRuns' in rest.limits)
+    throw new TypeError('"limits.maxRuns" of a worker is its option "concurrency"')
   let isStarted = false
   let stopTimer = (): void => {}
   const limits = { ...rest.limits, maxRuns: concurrency }

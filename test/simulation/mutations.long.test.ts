@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { MUTATIONS } from './mutations.js'
 import { playMany } from './workers.js'
 
-test.each(MUTATIONS)('finds that $name', { timeout: 1_800_000 }, async ({ changes }) => {
-  const { failures } = await playMany({ count: 10_000, stops: true }, changes)
+test.each(MUTATIONS)('finds that $name', { timeout: 1_800_000 }, async ({ changes, from }) => {
+  const { failures } = await playMany({ from, count: 10_000, stops: true }, changes)
   expect(failures).not.toEqual([])
 })

@@ -1,4 +1,5 @@
 /** Faults of the past, to put back. */
+import { WITH_WORKERS } from './schedule.js'
 import type { Mutation } from './workers.js'
 
 export const MUTATIONS: readonly Mutation[] = [
@@ -44,6 +45,17 @@ export const MUTATIONS: readonly Mutation[] = [
         file: 'core/history/artifact-ledger.ts',
         text: 'for (const [id, base] of stale) this.#tracked.set(',
         by: 'if (stale.size < 0) for (const [id, base] of stale) this.#tracked.set(',
+      },
+    ],
+  },
+  {
+    name: 'a turn that is handed out has no beginning in the log',
+    from: WITH_WORKERS,
+    changes: [
+      {
+        file: 'server/schedule/run-manager.ts',
+        text: 'this.#scheduler.tasks.recordJournal?.(active.run.taskId, [turnOf(active.message)])',
+        by: '',
       },
     ],
   },

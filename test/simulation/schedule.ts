@@ -96,7 +96,7 @@ export function scheduleOf(seed: number): Schedule {
 }
 
 /** The schedules with smaller seeds are as they were before there were workers. */
-const WITH_WORKERS = 80_000_000
+export const WITH_WORKERS = 80_000_000
 
 function workOf(seed: number): Pick<Schedule, 'work' | 'isFirstWithoutWorker'> {
   if (seed < WITH_WORKERS) return { work: 'here', isFirstWithoutWorker: false }

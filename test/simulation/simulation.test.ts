@@ -4,12 +4,14 @@ import { read } from '../support/repository.js'
 import { WIDE, WIDEST } from './functions.js'
 import { MUTATIONS } from './mutations.js'
 import { reportOf } from './report.js'
+import { WITH_WORKERS } from './schedule.js'
 import { playMany } from './workers.js'
 
 test.each([
   [2_000, 1],
   [500, WIDE],
   [500, WIDEST],
+  [500, WITH_WORKERS],
 ])('%d schedules from %d on lead to what the rules say', { timeout: 600_000 }, async (count, from) => {
   const { played, failures } = await playMany({ from, count })
   const [first] = failures

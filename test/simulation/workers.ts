@@ -14,6 +14,8 @@ export interface Report {
 /** Changes of the sources that put a fault back. */
 export interface Mutation {
   readonly name: string
+  /** The first seed of the schedules that show it. Default is `1`. */
+  readonly from?: number
   readonly changes: readonly Change[]
 }
 
@@ -33,7 +35,7 @@ export async function playMany(
     from = 1,
     count,
     stops = false,
-  }: { readonly from?: number; readonly count: number; readonly stops?: boolean },
+  }: { readonly from?: number | undefined; readonly count: number; readonly stops?: boolean },
   changes: readonly Change[] = [],
 ): Promise<Report> {
   const folder = await mkdtemp(join(tmpdir(), 'simulation-'))

@@ -169,7 +169,6 @@ export class LeaseScheduler<P extends Principal> {
   async #nextStep(taskId: string, acquiredAt: number | undefined): Promise<NextStep> {
     const { leased } = this.#context
     const { registry } = this.#port
-    const { dispatcher } = this.#port.settings
     await leased.stored(taskId)
     await this.#unread.queue(taskId)
     const hasWait = await this.#hasWait(leased.peekTask(taskId))
@@ -177,15 +176,14 @@ export class LeaseScheduler<P extends Principal> {
     const task = leased.peekTask(taskId)
     const parked = this.#parkedOf(taskId)
     if (task !== null && parked !== undefined && this.#isToPark(task, parked)) return this.#park(task, parked)
+    const handedOut = task && this.#handOutNext(task, hasWait)
+    if (handedOut) return handedOut
     if (task !== null && this.#isToContinue(task, hasWait)) {
-      if (dispatcher !== undefined) return this.#handOut(task, undefined, dispatcher)
       // The lease expires, and another process continues the turn.
       if (registry.isClosing) return 'left'
       return (await this.#continue(task)) ? 'running' : 'again'
     }
     const next = this.#nextMessage(taskId, task)
-    if (task !== null && dispatcher !== undefined && (next !== undefined || isUnfinished(task, undefined)))
-      return this.#handOut(task, next, dispatcher)
     if (task !== null && next !== undefined) return this.#beginNext(task, next)
     if (task === null || !isUnfinished(task, registry.isClosing ? undefined : acquiredAt)) {
       this.#followed.stop(taskId)
@@ -222,6 +220,16 @@ export class LeaseScheduler<P extends Principal> {
     if (!(await leased.release(task.id, wakeInMs === Infinity ? RECHECK_MS : wakeInMs))) return 'again'
     queues.delete(task.id)
     return 'left'
+  }
+
+  /** Hands the next turn of the task out, if there is one, and if workers do the turns. */
+  #handOutNext(task: TaskSnapshot, hasWait: boolean): Promise<NextStep> | undefined {
+    const { dispatcher } = this.#port.settings
+    if (dispatcher === undefined) return undefined
+    if (this.#isToContinue(task, hasWait)) return this.#handOut(task, undefined, dispatcher)
+    const next = this.#nextMessage(task.id, task)
+    const isDue = next !== undefined || isUnfinished(task, undefined)
+    return isDue ? this.#handOut(task, next, dispatcher) : undefined
   }
 
   /** Hands a turn out, whose journal tells a worker what it is about. */

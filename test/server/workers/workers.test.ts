@@ -142,7 +142,7 @@ describe('a worker that was started', () => {
   test('does as many turns at a time as it may, the oldest first', async () => {
     const { front, worker } = house('store')
     const begun: string[] = []
-    const ends = gate<void>()
+    const ends = gate()
     const { start, stats } = worker(
       async (run) => {
         begun.push(run.text)
@@ -320,6 +320,11 @@ describe('is refused', () => {
     )
     const given = { card: CARD, tasks: tasks(), execute: echo, rateLimit: {} } as never
     expect(() => createWorker(given)).toThrow(/"rateLimit" of createWorker/)
+  })
+
+  test('a worker with two limits on its turns', () => {
+    const given = { card: CARD, tasks: tasks(), execute: echo, limits: { maxRuns: 5 } }
+    expect(() => createWorker(given)).toThrow(/"limits.maxRuns" of a worker is its option "concurrency"/)
   })
 
   test('what is no turn', async () => {

@@ -1,5 +1,5 @@
 /** Who does the turns of a replica: the process that accepts a message, a worker of any process, or one that BullMQ chooses. */
-import { DurableTaskManager } from '../../../src/durable/index.js'
+import { type DurableTaskManager } from '../../../src/durable/index.js'
 import {
   createRequestHandler,
   createWorker,
