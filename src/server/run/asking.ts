@@ -16,6 +16,7 @@ import {
   questionPart,
   questionsIn,
   QUESTIONS,
+  type Answerers,
   type OpenQuestion,
 } from '../../wire/question/questions.js'
 import { textOf } from '../../wire/text.js'
@@ -23,7 +24,7 @@ import type { Journal } from '../journal/journal.js'
 import type { AwaitSignal, LimitQuestion, QuestionTimer, TurnPort } from '../journal/turn-port.js'
 import type { TurnIds } from '../journal/writes/turn-ids.js'
 import { toMessage } from './agent-message.js'
-import { isAnsweredBy } from './answered-by.js'
+import { answerersFor, isAnsweredBy } from './answered-by.js'
 import { askedOf } from './marks.js'
 import type { CheckAnswer } from './question.js'
 import type { AskingState } from './run-context.js'
@@ -217,7 +218,7 @@ async function askOnce(
   const [first] = items
   const { name, answer, isShown, done } = host.questions.pose(
     state,
-    promptOf(items, problem, timer?.dueAt, answeredBy),
+    promptOf(items, problem, timer?.dueAt, answeredBy && answerersFor(answeredBy, host.task().peek())),
     {
       // Questions that are asked together have their answers together.
       name: first?.id ?? state,
@@ -235,7 +236,7 @@ async function askOnce(
     const isSeen = isShown() || isAskedBefore(host, first, message)
     const isUnseen = !isSeen && items.some(({ form }) => hasChoice(form))
     // No other user can send an answer while the question is open.
-    const isEarly = isUnseen || !isAnsweredBy(answeredBy, host.task().peek() ?? undefined, message)
+    const isEarly = isUnseen || !isAnsweredBy(answeredBy, host.task().peek(), message)
     const read = isEarly
       ? { values: {}, problem: 'Your last message came before this question', isEarly }
       : await readAnswer(host, items, message)
@@ -254,7 +255,7 @@ function promptOf(
   items: readonly Item[],
   problem: string | undefined,
   expiresAt: string | undefined,
-  answeredBy: readonly string[] | undefined,
+  answerers: Answerers | undefined,
 ): Say {
   const questions = items.map(({ id, say, jsonSchema, url, toolCallId }): OpenQuestion => ({
     id,
@@ -264,7 +265,7 @@ function promptOf(
     ...(expiresAt !== undefined && { expiresAt }),
     ...(url !== undefined && { url }),
     ...(toolCallId !== undefined && { toolCallId }),
-    ...(answeredBy !== undefined && { answeredBy }),
+    ...(answerers !== undefined && { answeredBy: answerers.ids }),
   }))
   const [only, ...others] = items
   const own = only === undefined || typeof only.say === 'string' ? undefined : only.say
@@ -280,7 +281,7 @@ function promptOf(
     parts: [...(text === '' ? [] : [{ text }]), ...parts, questionPart(questions)],
     extensions: [...(own?.extensions ?? []), QUESTIONS],
   }
-  return answeredBy === undefined ? prompt : askedOf(prompt, answeredBy)
+  return answerers === undefined ? prompt : askedOf(prompt, answerers)
 }
 
 /** A message of the code may repeat parts of other messages, but asks only what the code asks. */
