@@ -111,7 +111,10 @@ export async function askAll(
         posed,
         problem,
         timer,
-        giveUp: signal?.aborted === true ? giveUp : undefined,
+        // Also a signal that a listener of the change aborts, when the question has no name yet.
+        isAsked: () => {
+          if (signal?.aborted === true) giveUp()
+        },
       })
       for (const [id, value] of Object.entries(found.values)) {
         values.set(open.get(id)?.key ?? id, value)
@@ -204,13 +207,13 @@ async function askOnce(
     posed,
     problem,
     timer,
-    giveUp,
+    isAsked,
   }: Pick<AskSettings, 'state' | 'answeredBy'> & {
     readonly posed: Posed
     readonly problem: string | undefined
     readonly timer: QuestionTimer | undefined
-    /** For a question that the code wants no more. */
-    readonly giveUp: (() => void) | undefined
+    /** Called when the question is open. */
+    readonly isAsked: () => void
   },
 ): Promise<Found> {
   const { journal, signal } = host
@@ -227,7 +230,7 @@ async function askOnce(
     },
   )
   posed.name = name
-  giveUp?.()
+  isAsked()
   const message = await answer.finally(() => delete posed.name)
   try {
     const known = journal.pass('value', name)
