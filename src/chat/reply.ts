@@ -7,7 +7,6 @@ import type { Message } from '../core/task.js'
 import type { TaskState } from '../core/lifecycle.js'
 import type { RunResult } from '../client/run/run-types.js'
 import { isLink } from '../runtime/link.js'
-import { compact } from '../runtime/compact.js'
 import { isRecord, type Unread } from '../runtime/unread.js'
 import type { RemoteEvent, RemoteTask } from '../wire/client/dialect.js'
 import {
@@ -100,16 +99,10 @@ export function writeReply({ write, id, continued, hasApprovals = true }: ReplyO
     state: TaskState,
     about: { taskId?: string; contextId?: string },
     text: string,
-    waitsFor?: readonly string[],
+    waitsFor: readonly string[] = [],
   ): void => {
     const { taskId, contextId } = about
-    const next = compact({
-      state,
-      text,
-      taskId: taskId || undefined,
-      contextId: contextId || undefined,
-      waitsFor,
-    })
+    const next = { state, text, waitsFor, ...(taskId && { taskId }), ...(contextId && { contextId }) }
     if (JSON.stringify(next) === JSON.stringify(told)) return
     told = next
     if (hasBegun) write({ type: 'message-metadata', messageMetadata: { a2a: next } })
@@ -195,7 +188,7 @@ export function writeReply({ write, id, continued, hasApprovals = true }: ReplyO
     const state = others ? 'working' : given.state
     if (!parts.isEarlier) {
       const about = event.type === 'task' ? { ...event.task, taskId: event.task.id } : event
-      const before = told?.state === state && told.waitsFor === undefined ? told.text : ''
+      const before = told?.state === state && told.waitsFor.length === 0 ? told.text : ''
       const text = others && message ? textOf(message) : textIn(message, before)
       tell(state, about, text, others)
     }

@@ -4,7 +4,7 @@ import { A2AClient } from 'a2a-tasks/client'
 import { fakeAgent } from 'a2a-tasks/testing'
 import { openAiAgents } from 'a2a-tasks/ai'
 import { expect, test } from 'vitest'
-import { read } from '../../support/repository.js'
+import { rowsOf } from '../guide.js'
 import { describeWith, loadFramework } from '../installed.js'
 import { answeredByOthers, canceledSignalOf, seenOf } from '../seen.js'
 import { agentOf, answer, eventsOf, messageOf, modelOf, openAi, toolOf, type Request } from './kit.js'
@@ -189,12 +189,7 @@ const CASES: Readonly<Record<string, () => Promise<void>>> = {
   },
 }
 
-const [, table = ''] =
-  /^## Where the events.*\n\n([^]*?)\n\n/m.exec(read('docs/guides/openai-agents.md')) ?? []
-const ROWS = table
-  .split('\n')
-  .slice(2)
-  .map((line) => line.split('|')[1]?.trim() ?? '')
+const ROWS = rowsOf('openai-agents', 'Where the events.*')
 
 interface Protocol {
   readonly protocol: {
