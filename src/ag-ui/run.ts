@@ -6,7 +6,7 @@
 import type { ReadonlyJson } from '../core/json-types.js'
 import type { Part } from '../core/task.js'
 import { isApproval, writeReply, type Reply } from '../chat/reply.js'
-import { isWaiting, lastTaskOf } from '../chat/request.js'
+import { asksUser, isWaiting, lastTaskOf } from '../chat/request.js'
 import { replay, runInContext } from '../chat/turn.js'
 import type { RunOptions, RunResult, RunUpdate } from '../client/run/run-types.js'
 import { compact } from '../runtime/compact.js'
@@ -69,7 +69,7 @@ async function continueTask(
   const context = task.contextId ?? input.threadId
   if (isGivenUp) await agent.cancelTask(task.id, { signal: options.signal })
   // Another task begins where this one waits for nothing.
-  if (isGivenUp || !isWaiting(task.state)) {
+  if (isGivenUp || !asksUser(task)) {
     if (parts.length > 0) return await runInContext(agent, messageOf(input, parts), context, options)
   } else {
     const given = Object.keys(answers).length > 0 ? [answerPart(answers)] : []
@@ -96,7 +96,7 @@ function answersTo(task: RemoteTask, { resume }: RunInput): Answers {
   const answers: Record<string, ReadonlyJson> = {}
   const texts: Part[] = []
   let isGivenUp = false
-  for (const { id, isCancelled, payload } of isWaiting(task.state) ? (resume?.resolutions ?? []) : []) {
+  for (const { id, isCancelled, payload } of asksUser(task) ? (resume?.resolutions ?? []) : []) {
     const question = open.find((each) => each.id === id)
     if (question === undefined && id !== inWords) continue
     if (isCancelled && question !== undefined && isApproval(question)) answers[id] = 'reject'

@@ -6,7 +6,7 @@
 import { observed } from '../runtime/abort.js'
 import { readOptions } from '../runtime/options.js'
 import { isRecord, type Unread } from '../runtime/unread.js'
-import { durableApproval, type ApprovalOptions } from './approval.js'
+import { APPROVAL_OPTIONS, durableApproval, type ApprovalOptions } from './approval.js'
 import { readMessages, type MessagesOptions } from './messages.js'
 import { durableModel, type ModelOptions } from './model.js'
 import { durableTools } from './tools.js'
@@ -109,7 +109,7 @@ export function aiSdk(run: AgentRun, options: AiSdkOptions = {}): AiSdk {
     },
     tools: (tools) => durableTools(turn, tools),
     approval: (rules = {}, options = {}) =>
-      durableApproval(turn, rules, readOptions(options, ['message', 'expiresInMs'], 'approval()')),
+      durableApproval(turn, rules, readOptions(options, APPROVAL_OPTIONS, 'approval()')),
     messages: async (options = {}) =>
       await readMessages(run, readOptions(options, ['earlier'], 'messages()')),
     // Code may return without awaiting it.

@@ -13,7 +13,16 @@ export interface ApprovalOptions {
   readonly message?: ((call: CallToApprove['toolCall']) => string) | undefined
   /** The time after which a call counts as rejected, in ms. Default is none. */
   readonly expiresInMs?: number | undefined
+  /**
+   * The ids of the principals who may approve, 1 to 100, as `answeredBy` of `run.approve`; or what returns them for a call, and
+   * `undefined` for one that the owner of the task approves. Default is the owner.
+   */
+  readonly answeredBy?:
+    readonly string[] | ((call: CallToApprove['toolCall']) => readonly string[] | undefined) | undefined
 }
+
+/** The names of these options. */
+export const APPROVAL_OPTIONS = ['message', 'expiresInMs', 'answeredBy']
 
 /** The most characters of the name of a question. */
 const MAX_NAME = 150
@@ -50,7 +59,7 @@ export function durableApproval(
 export async function askForApproval(
   turn: Turn,
   call: CallToApprove['toolCall'],
-  { message = defaultMessage, expiresInMs }: ApprovalOptions,
+  { message = defaultMessage, expiresInMs, answeredBy }: ApprovalOptions,
 ): Promise<string | undefined> {
   const { toolCallId, toolName } = call
   let verdict: string
@@ -60,6 +69,7 @@ export async function askForApproval(
       // Words that are no verdict ask again.
       attempts: MAX_ATTEMPTS,
       expiresInMs,
+      answeredBy: typeof answeredBy === 'function' ? answeredBy(call) : answeredBy,
       toolCallId,
     })
   } catch (error) {

@@ -7,7 +7,7 @@ import { observed } from '../runtime/abort.js'
 import { readOptions } from '../runtime/options.js'
 import { isRecord, type Unread } from '../runtime/unread.js'
 import { refuseDelegating } from './agent/delegating.js'
-import { askForApproval, rejectCall, type ApprovalOptions } from './approval.js'
+import { APPROVAL_OPTIONS, askForApproval, rejectCall, type ApprovalOptions } from './approval.js'
 import { readMessages, type MessagesOptions } from './messages.js'
 import { modelCalls, type ModelOptions } from './model.js'
 import { fromOpenAi, toOpenAiItems, usageOf, toolResultsIn, type OpenAiItem } from './openai-items.js'
@@ -97,7 +97,7 @@ export function openAiAgents(run: AgentRun, options: TurnOptions = {}): OpenAiAg
       return durableModel(turn, model, readOptions(options, ['show', 'retry'], 'model()'), unreadable)
     },
     tools: (tools, options = {}) => {
-      const approval = readOptions(options, ['message', 'expiresInMs'], 'tools()')
+      const approval = readOptions(options, APPROVAL_OPTIONS, 'tools()')
       return tools.map((tool) => durableTool(turn, tool, approval, unreadable))
     },
     messages: async (options = {}) =>

@@ -9,7 +9,12 @@ import type { RunResult } from '../client/run/run-types.js'
 import { isLink } from '../runtime/link.js'
 import { isRecord, type Unread } from '../runtime/unread.js'
 import type { RemoteEvent, RemoteTask } from '../wire/client/dialect.js'
-import { openQuestionsOf, questionsIn, type OpenQuestion } from '../wire/question/questions.js'
+import {
+  awaitedOthersOf,
+  openQuestionsOf,
+  questionsIn,
+  type OpenQuestion,
+} from '../wire/question/questions.js'
 import { textOf } from '../wire/text.js'
 import { toolCallsIn, type ToolCall } from '../wire/tool-calls.js'
 import { partsWriter } from './parts.js'
@@ -90,9 +95,14 @@ export function writeReply({ write, id, continued, hasApprovals = true }: ReplyO
     for (const { toolCallId, isApproved } of closed) parts.put(outcomeOfApproval(toolCallId, isApproved))
   }
 
-  const tell = (state: TaskState, about: { taskId?: string; contextId?: string }, text: string): void => {
+  const tell = (
+    state: TaskState,
+    about: { taskId?: string; contextId?: string },
+    text: string,
+    waitsFor: readonly string[] = [],
+  ): void => {
     const { taskId, contextId } = about
-    const next = { state, text, ...(taskId && { taskId }), ...(contextId && { contextId }) }
+    const next = { state, text, waitsFor, ...(taskId && { taskId }), ...(contextId && { contextId }) }
     if (JSON.stringify(next) === JSON.stringify(told)) return
     told = next
     if (hasBegun) write({ type: 'message-metadata', messageMetadata: { a2a: next } })
@@ -171,10 +181,16 @@ export function writeReply({ write, id, continued, hasApprovals = true }: ReplyO
       showArtifact(event.artifact, event.append)
       return
     }
-    const { state, message } = event.type === 'task' ? event.task : event
+    const given = event.type === 'task' ? event.task : event
+    const { message } = given
+    const others = awaitedOthersOf(given)
+    // For a user who is not asked, the agent works.
+    const state = others ? 'working' : given.state
     if (!parts.isEarlier) {
       const about = event.type === 'task' ? { ...event.task, taskId: event.task.id } : event
-      tell(state, about, textIn(message, told?.state === state ? told.text : ''))
+      const before = told?.state === state && told.waitsFor.length === 0 ? told.text : ''
+      const text = others && message ? textOf(message) : textIn(message, before)
+      tell(state, about, text, others)
     }
     if (event.type === 'task') {
       event.task.messages.forEach(note)

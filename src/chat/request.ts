@@ -8,7 +8,7 @@ import type { TaskState } from '../core/lifecycle.js'
 import type { Part } from '../core/task.js'
 import type { CallOptions, SendOptions } from '../client/message.js'
 import { isRecord, type Unread } from '../runtime/unread.js'
-import { answerPart, openQuestionsOf } from '../wire/question/questions.js'
+import { answerPart, awaitedOthersOf, openQuestionsOf } from '../wire/question/questions.js'
 import type { RemoteTask } from '../wire/client/dialect.js'
 import { isApprovalOf } from './reply.js'
 import type { ChatMessage, ChatMetadata, RequestOptions, SendRequest } from './types.js'
@@ -30,6 +30,11 @@ export function lastTaskOf(messages: readonly ChatMessage[]): Partial<ChatMetada
 
 export function isWaiting(state: TaskState | undefined): boolean {
   return state === 'input-required' || state === 'auth-required'
+}
+
+/** Whether the task waits for the user of this client, whose next message goes to it. */
+export function asksUser(task: RemoteTask): boolean {
+  return isWaiting(task.state) && awaitedOthersOf(task) === undefined
 }
 
 /** The user's parts. Data parts with the name `answers` answer questions by their ids. */

@@ -12,11 +12,20 @@ import type { CallOptions } from '../client/message.js'
 import type { RunOptions, RunResult, RunUpdate } from '../client/run/run-types.js'
 import type { RunHandle } from '../remote/runner.js'
 import type { RemoteTask } from '../wire/client/dialect.js'
-import { answerPart, QUESTIONS } from '../wire/question/questions.js'
+import { answerPart, QUESTIONS, senderOf } from '../wire/question/questions.js'
 import type { ChatClient } from './chat-client.js'
 import { writeReply } from './reply.js'
 import { replyStream } from './reply-stream.js'
-import { approvalsIn, headersOf, isWaiting, lastTaskOf, metadataOf, partsOf, targetOf } from './request.js'
+import {
+  approvalsIn,
+  asksUser,
+  headersOf,
+  isWaiting,
+  lastTaskOf,
+  metadataOf,
+  partsOf,
+  targetOf,
+} from './request.js'
 import { replay, runInContext } from './turn.js'
 import type {
   A2AChatTransport,
@@ -137,7 +146,7 @@ async function taskToContinue(
 ): Promise<RemoteTask | undefined> {
   if (taskId === undefined || !(isAnswer || isWaiting(state))) return undefined
   const task = await agent.getTask(taskId, options)
-  return isAnswer || isWaiting(task.state) ? task : undefined
+  return isAnswer || asksUser(task) ? task : undefined
 }
 
 /** Sends the approvals that a message of the assistant asks for. */
@@ -177,8 +186,8 @@ async function showAgain(
   write: Write,
   signal: AbortSignal,
 ): Promise<void> {
-  const isMessage = ({ role, messageId }: Message): boolean =>
-    role === 'user' && !messageId.startsWith(APPROVAL)
+  const isMessage = (message: Message): boolean =>
+    message.role === 'user' && !message.messageId.startsWith(APPROVAL) && senderOf(message) === undefined
   const message = task.messages.findLast(isMessage)
   const messageId = message?.messageId ?? task.id
   const reply = writeReply({ write, id: () => replyIdOf(messageId) })

@@ -9,7 +9,7 @@ import { compact } from '../runtime/compact.js'
 import type { CallOptions, MessageContent } from '../client/message.js'
 import type { RunOptions, RunResult, RunUpdate } from '../client/run/run-types.js'
 import type { RemoteTask } from '../wire/client/dialect.js'
-import { answersIn } from '../wire/question/questions.js'
+import { answersIn, awaitedOthersOf } from '../wire/question/questions.js'
 import type { Reply } from './reply.js'
 import { isWaiting } from './request.js'
 import type { ChatClient } from './chat-client.js'
@@ -54,7 +54,8 @@ export async function replay(
       if (event.type !== 'task' && waits < first) reply.skip(event)
       else reply.event(event)
       if (event.type !== 'status') continue
-      if (isWaiting(event.state) && (waits += 1) > first) reply.answered(event.message, answers)
+      if (isWaiting(event.state) && (waits += 1) > first && awaitedOthersOf(event) === undefined)
+        reply.answered(event.message, answers)
       if (isTerminal(event.state) || waits >= said.length) break
     }
   } catch {

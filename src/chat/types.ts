@@ -16,6 +16,8 @@ export interface ChatMetadata {
     readonly state: TaskState
     /** What the agent has said last in a status message, such as how far it is. Empty if it says nothing. */
     readonly text: string
+    /** The ids of other users for whose answer the agent waits, with the state `working`. Empty where it does not. */
+    readonly waitsFor: readonly string[]
   }
 }
 

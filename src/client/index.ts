@@ -48,7 +48,12 @@ export {
   type FormField,
   type FormOption,
 } from '../wire/question/form.js'
-export { answerPart, openQuestionsOf, type OpenQuestion } from '../wire/question/questions.js'
+export {
+  answerPart,
+  awaitedOthersOf,
+  openQuestionsOf,
+  type OpenQuestion,
+} from '../wire/question/questions.js'
 export type { RunHandle } from '../remote/runner.js'
 export type { StreamOptions } from './connection/transport.js'
 export { urlGuard, validateUrl, type UrlGuard, type UrlGuardOptions } from '../http/url-guard.js'

@@ -6,7 +6,6 @@
  */
 import type { A2AError } from '../core/errors.js'
 import type { JsonObject } from '../core/json-types.js'
-import { isInterrupted } from '../core/lifecycle.js'
 import { observed, onAbort } from '../runtime/abort.js'
 import { elapsed, type Clock } from '../runtime/clock.js'
 import { recordOf, type Unread } from '../runtime/unread.js'
@@ -17,7 +16,7 @@ import { textOf } from '../wire/text.js'
 import { errorMessage, resultMessage, toRefusal, type Answered, type Scene } from './answers.js'
 import type { Channel } from './channel.js'
 import { isId, type Call, type RequestId } from './protocol.js'
-import { answerTo, inputRequestsOf, isForOthers } from './questions.js'
+import { answerTo, inputRequestsOf, isAsking } from './questions.js'
 import { Refusal } from './refusal.js'
 import {
   cancel,
@@ -77,8 +76,7 @@ async function answerCall(
     await deliver(agent, task, answer)
     return { result: resultOfTask(await knownTask(scene, taskId), tool) }
   }
-  if (parts.length === 0 && isInterrupted(task.state) && !isSent && !isForOthers(task))
-    return { result: waiting(scene, call, task) }
+  if (parts.length === 0 && isAsking(task) && !isSent) return { result: waiting(scene, call, task) }
   const handle = { taskId, messageId: task.messages[0]?.messageId ?? taskId }
   const before = seen(task)
   return await followed(scene, call, tool, async (options) => {
@@ -192,7 +190,7 @@ interface Following {
   readonly options: RunOptions & { readonly signal: AbortSignal }
 }
 
-/** Works, asks the user of a client with a session, and waits for the answers of other users, until there is a result. */
+/** Works, and asks the user of a client with a session, until there is a result. */
 async function finished(
   scene: Scene,
   call: Call,
@@ -204,9 +202,8 @@ async function finished(
   let result = await work(options)
   while (result.type === 'input-required' || result.type === 'auth-required') {
     const { task, handle } = result
-    const isLeft = isForOthers(task)
     const requests = inputRequestsOf(task, call.capabilities, (key) => questionId(task.id, key))
-    if (!isLeft && (call.isStateless || Object.keys(requests).length === 0)) break
+    if (call.isStateless || Object.keys(requests).length === 0) break
     for (const [key, request] of Object.entries(requests)) {
       const by = asked.get(key) ?? new Set()
       asked.set(key, by)

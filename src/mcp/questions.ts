@@ -14,7 +14,14 @@ import { isRecord, recordOf, type Unread } from '../runtime/unread.js'
 import { fittingId } from '../server/idempotency.js'
 import type { RemoteTask } from '../wire/client/dialect.js'
 import { formOf, resolved, valueFromText, type Form, type FormOption } from '../wire/question/form.js'
-import { answerPart, openQuestionsOf, QUESTIONS, type OpenQuestion } from '../wire/question/questions.js'
+import {
+  answerPart,
+  awaitedOthersOf,
+  openQuestionsOf,
+  QUESTIONS,
+  questionsIn,
+  type OpenQuestion,
+} from '../wire/question/questions.js'
 import { violationOf } from '../wire/question/violation.js'
 import { textOf } from '../wire/text.js'
 import type { Capabilities } from './protocol.js'
@@ -54,7 +61,7 @@ export function inputRequestsOf(
   { form, url }: Capabilities,
   idOf?: (key: string) => string,
 ): Readonly<Record<string, InputRequest>> {
-  if (!isInterrupted(task.state) || isForOthers(task)) return {}
+  if (!isAsking(task)) return {}
   const requests: Record<string, InputRequest> = {}
   const ask = (key: string, params: object): void => {
     // Parts of messages are JSON.
@@ -77,26 +84,13 @@ export function inputRequestsOf(
 /** A question without a schema. For credentials, a text is no answer. */
 function inWords(task: RemoteTask): { readonly id: string; readonly text: string } | undefined {
   const { message, state } = task
-  if (state !== 'input-required' || message === undefined || isAsking(task)) return undefined
+  if (state !== 'input-required' || message === undefined || questionsIn(message).length > 0) return undefined
   return { id: message.messageId, text: textOf(message) }
 }
 
-/**
- * Whether the task waits for the answers of other users. They see the question only, without what has been said before, so what
- * their own clients read has no messages.
- */
-export function isForOthers(task: RemoteTask): boolean {
-  const isOwner = task.messages.length > 0
-  return (
-    isOwner &&
-    isInterrupted(task.state) &&
-    openQuestionsOf(task).some(({ answeredBy }) => answeredBy !== undefined)
-  )
-}
-
-/** Whether the status message has questions with ids, open or not. */
-function isAsking({ message }: RemoteTask): boolean {
-  return openQuestionsOf({ message, messages: [] }).length > 0
+/** Whether the task waits for the user of this client. */
+export function isAsking(task: RemoteTask): boolean {
+  return isInterrupted(task.state) && awaitedOthersOf(task) === undefined
 }
 
 const WORDS = { type: 'object', properties: { [ANSWER]: { type: 'string' } }, required: [ANSWER] }
@@ -107,7 +101,7 @@ const WORDS = { type: 'object', properties: { [ANSWER]: { type: 'string' } }, re
  * @throws {A2AError} `INVALID_PARAMS` for an answer that does not fit its question.
  */
 export function answerTo(task: RemoteTask, responses: Unread): Answer {
-  const open = isInterrupted(task.state) && !isForOthers(task) ? openQuestionsOf(task) : []
+  const open = isAsking(task) ? openQuestionsOf(task) : []
   const replies = open.map((question) => ({ id: question.id, reply: replyTo(question, responses) }))
   const words = inWords(task)
   const { action, content } = (words && responseOf(responses, words.id)) ?? {}

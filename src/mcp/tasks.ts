@@ -6,11 +6,12 @@
 import type { TaskState } from '../core/lifecycle.js'
 import type { JsonObject } from '../core/json-types.js'
 import { isRecord } from '../runtime/unread.js'
+import { awaitedOthersOf } from '../wire/question/questions.js'
 import { textOf } from '../wire/text.js'
 import type { RemoteTask } from '../wire/client/dialect.js'
 import type { Settings } from './options.js'
 import type { Capabilities } from './protocol.js'
-import { inputRequestsOf, isForOthers } from './questions.js'
+import { inputRequestsOf } from './questions.js'
 import { resultOfTask } from './results.js'
 import { toolOf, type Tool } from './tools.js'
 
@@ -38,7 +39,7 @@ export function taskOf(task: RemoteTask, { clock, ttlMs, pollIntervalMs }: Setti
   const statusMessage = message === undefined ? '' : textOf(message).slice(0, MAX_STATUS)
   return {
     taskId: task.id,
-    status: isForOthers(task) ? 'working' : STATUS[state],
+    status: awaitedOthersOf(task) ? 'working' : STATUS[state],
     ...(statusMessage !== '' && { statusMessage }),
     createdAt: begunAt(messages) ?? lastUpdatedAt,
     lastUpdatedAt,

@@ -4,7 +4,17 @@
  * @module
  */
 import { spendingOf, TaskManager, type Task } from 'a2a-tasks'
-import { A2AClient, textOf, toolCallsIn, type MessageInput, type ToolCall } from 'a2a-tasks/client'
+import {
+  A2AClient,
+  answerPart,
+  awaitedOthersOf,
+  openQuestionsOf,
+  textOf,
+  toolCallsIn,
+  type MessageInput,
+  type RunResult,
+  type ToolCall,
+} from 'a2a-tasks/client'
 import type { Execute } from 'a2a-tasks/server'
 import { fakeAgent } from 'a2a-tasks/testing'
 
@@ -49,6 +59,34 @@ export async function seenOf(
     metadata: said.map((message) => message.metadata),
     spent: spendingOf(task)?.total,
   }
+}
+
+/** Runs the agent for a user who may not answer its question, and lets the first of those answer who may. */
+export async function answeredByOthers(
+  execute: Execute,
+  verdict: string,
+): Promise<{ readonly result: RunResult; readonly asked: readonly string[] }> {
+  const agent = fakeAgent(execute, {
+    authenticate: ({ headers }) => ({ id: headers.get('authorization') ?? 'ann' }),
+  })
+  const clientOf = (authorization: string): Promise<A2AClient> =>
+    A2AClient.connect(agent.url, { fetch: agent.fetch, headers: { authorization } })
+  const asked: string[] = []
+  const answer = async (user: string, taskId: string): Promise<void> => {
+    const client = await clientOf(user)
+    const [question] = openQuestionsOf(await client.getTask(taskId))
+    if (question === undefined) return
+    asked.push(`${user}: ${question.message}`)
+    await client.run({ taskId, parts: [answerPart({ [question.id]: verdict })] })
+  }
+  const ann = await clientOf('ann')
+  const result = await ann.run('Hi', {
+    onUpdate: ({ task }) => {
+      const [user] = awaitedOthersOf(task) ?? []
+      if (user !== undefined) void answer(user, task.id)
+    },
+  })
+  return { result, asked }
 }
 
 /** Runs the agent, cancels its task when the model has been called, and resolves to the signal that the model got. */

@@ -593,10 +593,10 @@ function otherProcess(handler: RequestHandler): (request: Request) => Promise<Re
 }
 
 describe('a question for others than the owner', () => {
-  const scene = async () => {
+  const scene = async (answeredBy = ['boss']) => {
     const { send, tasks } = sceneOf(
       async (run) => {
-        const amount = await run.requireInput('Amount?', { schema: z.number(), answeredBy: ['boss'] })
+        const amount = await run.requireInput('Amount?', { schema: z.number(), answeredBy })
         return `Amount: ${amount}`
       },
       {
@@ -630,11 +630,14 @@ describe('a question for others than the owner', () => {
     expect(tasks.getTask(taskId)?.state).toBe('input-required')
   })
 
-  it('is a form for those whom it names', async () => {
-    const { by, taskId, tasks } = await scene()
-    const { result } = await by('boss', 'tasks/get', { taskId })
+  it.each([
+    ['boss', ['boss']],
+    ['ann', ['boss', 'ann']],
+  ])('is a form for those whom it names: %s', async (who, answeredBy) => {
+    const { by, taskId, tasks } = await scene(answeredBy)
+    const { result } = await by(who, 'tasks/get', { taskId })
     const [key = ''] = Object.keys(result['inputRequests'] as Json)
-    await by('boss', 'tasks/update', { taskId, inputResponses: { [key]: accepted({ value: 7 }) } })
+    await by(who, 'tasks/update', { taskId, inputResponses: { [key]: accepted({ value: 7 }) } })
     await tasks.waitFor(taskId)
     expect((await by('ann', 'tasks/get', { taskId })).result).toMatchObject({
       result: { content: [{ text: 'Amount: 7' }] },

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { bundle } from '../support/bundle.js'
 import { read } from '../support/repository.js'
-import { kBOf, SIZES } from '../support/sizes.js'
+import { ADDED, addedBy, kBOf, SIZES } from '../support/sizes.js'
 
 const TOLERANCE = 0.05
 
@@ -12,29 +12,20 @@ it.each(Object.entries(SIZES))('the %s takes what the table of sizes says', asyn
   expect(share, `${measured} kB: correct test/support/sizes.ts and the pages`).toBeLessThan(TOLERANCE)
 })
 
-it.each([
-  ['agentTool', 4.5],
-  ['openAiAgentTool', 4.5],
-  ['langChainAgentTool', 4.5],
-  ['agentModel', 5],
-])('%s takes at most %s kB', async (name, kB) => {
-  expect(await kBOf(`export { ${name} } from 'a2a-tasks/ai'`)).toBeLessThanOrEqual(kB)
-})
-
-it('an endpoint of AG-UI takes at most 7.7 kB beside the server and the client that it needs', async () => {
-  const others = `${SIZES.client.code}; ${SIZES.server.code};`
-  const all = await kBOf(`${others} export { createAgUiHandler } from 'a2a-tasks/ag-ui'`)
-  expect(all - (await kBOf(others))).toBeLessThanOrEqual(7.7)
-})
-
-it('a server of MCP takes at most 12 kB beside the server and the client that it needs', async () => {
-  const others = `${SIZES.client.code}; ${SIZES.server.code};`
-  const all = await kBOf(`${others} export { createMcpHandler } from 'a2a-tasks/mcp'`)
-  expect(all - (await kBOf(others))).toBeLessThanOrEqual(12)
+it.each(ADDED)('$name adds at most $kB kB to an application with the $beside', async (added) => {
+  expect(await addedBy(added)).toBeLessThanOrEqual(added.kB)
 })
 
 it('docs/README.md names the size of the core', () => {
   expect(read('docs/README.md')).toContain(`${SIZES.core.kB} kB minified and gzipped`)
+})
+
+it('docs/README.md names what the others add', () => {
+  const page = read('docs/README.md')
+  for (const { name, kB } of ADDED) {
+    const [, named] = new RegExp(`\\| .*\`${name}\`.* \\| ([\\d.]+) kB +\\|`).exec(page) ?? []
+    expect(Number(named), name).toBe(kB)
+  }
 })
 
 it('a bundle has the dependencies of its part', async () => {

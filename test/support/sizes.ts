@@ -17,9 +17,24 @@ export const SIZES = {
   core: { code: `export { TaskManager } from 'a2a-tasks'`, kB: 24 },
   client: { code: `export { A2AClient } from 'a2a-tasks/client'`, kB: 39 },
   server: { code: `export { createRequestHandler } from 'a2a-tasks/server'`, kB: 132 },
-  chat: { code: `export { a2aChatTransport } from 'a2a-tasks/chat'`, kB: 7 },
-  ai: { code: `export { aiSdk } from 'a2a-tasks/ai'`, kB: 8.7 },
 } satisfies Record<string, Size>
+
+/**
+ * What these add to an application that has the server, the client or both, since none of them works without: what they have in
+ * common with those counts once. By `kB` at most.
+ */
+export const ADDED = [
+  { name: 'aiSdk', entry: 'ai', beside: ['server'], kB: 6.2 },
+  { name: 'openAiAgents', entry: 'ai', beside: ['server'], kB: 6.2 },
+  { name: 'langChain', entry: 'ai', beside: ['server'], kB: 6.3 },
+  { name: 'agentTool', entry: 'ai', beside: ['client'], kB: 2.8 },
+  { name: 'openAiAgentTool', entry: 'ai', beside: ['client'], kB: 2.8 },
+  { name: 'langChainAgentTool', entry: 'ai', beside: ['client'], kB: 2.8 },
+  { name: 'agentModel', entry: 'ai', beside: ['client'], kB: 3.2 },
+  { name: 'a2aChatTransport', entry: 'chat', beside: ['client'], kB: 4.8 },
+  { name: 'createAgUiHandler', entry: 'ag-ui', beside: ['server', 'client'], kB: 7.8 },
+  { name: 'createMcpHandler', entry: 'mcp', beside: ['server', 'client'], kB: 12 },
+] as const
 
 /** The same of the official SDK, version 1.3.0. */
 export const OFFICIAL_SIZES = {
@@ -29,6 +44,13 @@ export const OFFICIAL_SIZES = {
     kB: 16,
   },
 } satisfies Record<string, Size>
+
+/** What one of {@link ADDED} adds now, in units of 1,000 bytes. */
+export async function addedBy({ name, entry, beside }: (typeof ADDED)[number]): Promise<number> {
+  const others = beside.map((part) => SIZES[part].code).join(';')
+  const all = await kBOf(`${others}; export { ${name} } from 'a2a-tasks/${entry}'`)
+  return all - (await kBOf(others))
+}
 
 /** The size that `code` has now, in units of 1,000 bytes. */
 export async function kBOf(code: string): Promise<number> {

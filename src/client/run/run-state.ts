@@ -6,6 +6,7 @@
 import { isTerminal } from '../../core/lifecycle.js'
 import { applyEvent, fingerprintOf } from './remote-task.js'
 import type { RemoteEvent, RemoteTask } from '../../wire/client/dialect.js'
+import { awaitedOthersOf } from '../../wire/question/questions.js'
 import { tooLarge } from '../../http/json.js'
 import { Said } from './said.js'
 import type { RunOptions, RunUpdate } from './run-types.js'
@@ -180,9 +181,11 @@ export class RunState {
     return this.#said.addTo(task)
   }
 
-  /** Terminal, or waiting for the user with a question that has not been answered. */
+  /** Terminal, or waiting for the user with a question that has not been answered. Others answer without this client. */
   isSettled(task: RemoteTask): boolean {
-    return isTerminal(task.state) || (isWaiting(task) && questionOf(task) !== this.#answeredQuestion)
+    if (isTerminal(task.state)) return true
+    const isAsked = isWaiting(task) && awaitedOthersOf(task) === undefined
+    return isAsked && questionOf(task) !== this.#answeredQuestion
   }
 
   /** Calls `onUpdate`. Its rejection, if it returns a promise, goes to `onCallbackFailure`. @throws {CallbackFailure} */

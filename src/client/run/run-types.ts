@@ -49,6 +49,9 @@ export interface RunOptions extends Omit<SendOptions, 'returnImmediately' | 'his
   /**
    * Returns the answer to a question of the agent, which is sent to the same task. Without it, or if it returns
    * `undefined`, the run ends with the result `input-required`. An error cancels the task and rejects the run.
+   *
+   * Not called, as `onQuestions`, for a question that only other users may answer: the run goes on. `awaitedOthersOf(task)` has
+   * their ids.
    */
   readonly onInputRequired?:
     ((task: RemoteTask) => MessageInput | undefined | Promise<MessageInput | undefined>) | undefined

@@ -8,7 +8,7 @@ import { printableLine } from '../terminal/printable.js'
 import { dim } from '../terminal/style.js'
 import type { Terminal } from '../terminal/terminal.js'
 import { partsText } from './parts.js'
-import { stateText } from './task.js'
+import { othersText, stateText } from './task.js'
 
 /** Artifacts whose length is kept. A task with more has the others written twice after a reconnect. */
 const MAX_ARTIFACTS = 10_000
@@ -37,7 +37,7 @@ export class Progress {
     }
     if (event.type === 'message') return
     const { message } = task
-    const text = message === undefined ? '' : printableLine(textOf(message), 1_000)
+    const text = message === undefined ? '' : printableLine(textOf(message) + othersText(task), 1_000)
     const status = `${task.state} ${text}`
     if (status !== this.#status) {
       this.#status = status

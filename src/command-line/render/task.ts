@@ -4,7 +4,7 @@
  * @module
  */
 import { SPENDING, spendingOf } from 'a2a-tasks'
-import { textOf, toolCallsIn, type RemoteTask } from 'a2a-tasks/client'
+import { awaitedOthersOf, textOf, toolCallsIn, type RemoteTask } from 'a2a-tasks/client'
 import { printableLine, printableLines } from '../terminal/printable.js'
 import { bold, cyan, dim, green, red, yellow } from '../terminal/style.js'
 import { partsText } from './parts.js'
@@ -24,7 +24,9 @@ export function taskLines(task: RemoteTask): string[] {
     `State    ${stateText(state)}`,
     ...(contextId === undefined ? [] : [`Context  ${printableLine(contextId)}`]),
     ...(updatedAt === undefined ? [] : [`Updated  ${printableLine(updatedAt)}`]),
-    ...(message === undefined ? [] : [`Message  ${printableLine(textOf(message), 1_000)}`]),
+    ...(message === undefined
+      ? []
+      : [`Message  ${printableLine(textOf(message) + othersText(task), 1_000)}`]),
     ...spentLines(task),
     ...(Object.keys(metadata).length === 0 ? [] : [`Metadata ${printableLine(JSON.stringify(metadata))}`]),
   ]
@@ -42,6 +44,12 @@ export function taskLines(task: RemoteTask): string[] {
     ...(said.length === 0 ? [] : ['', bold('Conversation'), ...said]),
     ...(made.length === 0 ? [] : ['', bold('Artifacts'), ...made]),
   ]
+}
+
+/** For whose answer the task waits, where it is not that of this user. */
+export function othersText(task: RemoteTask): string {
+  const others = awaitedOthersOf(task)
+  return others === undefined ? '' : ` (waits for ${others.join(' or ')})`
 }
 
 /** What the task has spent, in one line; none for nothing. */

@@ -10,11 +10,18 @@ import { A2AError, invalidParams, taskNotFound } from '../../core/errors.js'
 import { isInterrupted } from '../../core/lifecycle.js'
 import type { DeepReadonly, Message, TaskSnapshot } from '../../core/task.js'
 import { describe } from '../../runtime/describe.js'
-import { isRecord } from '../../runtime/unread.js'
 import { formOf } from '../../wire/question/form.js'
-import { answersIn, MAX_PRINCIPALS, openQuestionsOf, QUESTIONS } from '../../wire/question/questions.js'
+import {
+  answerersIn,
+  answersIn,
+  MAX_PRINCIPALS,
+  openQuestionsOf,
+  QUESTIONS,
+  senderOf,
+  type Answerers,
+} from '../../wire/question/questions.js'
 import { requirePrincipal } from '../caller.js'
-import { isOfOther, senderOf } from './marks.js'
+import { isOfOther } from './marks.js'
 import { plainAnswers, wanted } from './typed-answers.js'
 
 /** @throws {TypeError} when they are no ids of principals. */
@@ -28,10 +35,7 @@ export function requireAnsweredBy(ids: unknown): readonly string[] {
 
 /** The principals who may answer what the task asks; `undefined` where only the owner may. */
 function answerersOf({ state, message }: TaskSnapshot): readonly string[] | undefined {
-  if (!isInterrupted(state) || typeof message !== 'object') return undefined
-  const mark = message.metadata?.[QUESTIONS]
-  if (!isRecord(mark) || !Array.isArray(mark['answeredBy'])) return undefined
-  return mark['answeredBy'].filter((id) => typeof id === 'string')
+  return isInterrupted(state) ? answerersIn(message)?.ids : undefined
 }
 
 /**
@@ -62,16 +66,28 @@ export function asAnswer<M extends Pick<Message, 'messageId' | 'metadata'>>(
   return { ...message, metadata: { ...message.metadata, [QUESTIONS]: { answeredBy: sender } } }
 }
 
+/** These principals as those who answer a question of the task. */
+export function answerersFor(ids: readonly string[], task: OwnedTask | null): Answerers {
+  return { ids, hasOwner: ids.some((id) => id === ownerOf(task)) }
+}
+
 /** Whether the sender of this message may answer a question. */
 export function isAnsweredBy(
   answeredBy: readonly string[] | undefined,
-  task: Pick<TaskSnapshot, 'owner'> | undefined,
+  task: OwnedTask | null,
   message: DeepReadonly<Message>,
 ): boolean {
   if (answeredBy === undefined) return senderOf(message) === undefined
-  const { owner } = task ?? {}
-  const sender = senderOf(message) ?? (owner === undefined ? undefined : idFor({ owner }, owner))
+  const sender = senderOf(message) ?? ownerOf(task)
   return sender !== undefined && answeredBy.includes(sender)
+}
+
+type OwnedTask = Pick<TaskSnapshot, 'owner'>
+
+/** The id of the principal to whom the task belongs. */
+function ownerOf(task: OwnedTask | null): string | undefined {
+  const owner = task?.owner
+  return owner === undefined ? undefined : idFor({ owner }, owner)
 }
 
 /**

@@ -16,6 +16,7 @@ import {
   questionPart,
   questionsIn,
   QUESTIONS,
+  type Answerers,
   type OpenQuestion,
 } from '../../wire/question/questions.js'
 import { textOf } from '../../wire/text.js'
@@ -23,7 +24,7 @@ import type { Journal } from '../journal/journal.js'
 import type { AwaitSignal, LimitQuestion, QuestionTimer, TurnPort } from '../journal/turn-port.js'
 import type { TurnIds } from '../journal/writes/turn-ids.js'
 import { toMessage } from './agent-message.js'
-import { isAnsweredBy } from './answered-by.js'
+import { answerersFor, isAnsweredBy } from './answered-by.js'
 import { askedOf } from './marks.js'
 import type { CheckAnswer } from './question.js'
 import type { AskingState } from './run-context.js'
@@ -110,7 +111,10 @@ export async function askAll(
         posed,
         problem,
         timer,
-        giveUp: signal?.aborted === true ? giveUp : undefined,
+        // Also a signal that a listener of the change aborts, when the question has no name yet.
+        isAsked: () => {
+          if (signal?.aborted === true) giveUp()
+        },
       })
       for (const [id, value] of Object.entries(found.values)) {
         values.set(open.get(id)?.key ?? id, value)
@@ -203,13 +207,13 @@ async function askOnce(
     posed,
     problem,
     timer,
-    giveUp,
+    isAsked,
   }: Pick<AskSettings, 'state' | 'answeredBy'> & {
     readonly posed: Posed
     readonly problem: string | undefined
     readonly timer: QuestionTimer | undefined
-    /** For a question that the code wants no more. */
-    readonly giveUp: (() => void) | undefined
+    /** Called when the question is open. */
+    readonly isAsked: () => void
   },
 ): Promise<Found> {
   const { journal, signal } = host
@@ -217,7 +221,7 @@ async function askOnce(
   const [first] = items
   const { name, answer, isShown, done } = host.questions.pose(
     state,
-    promptOf(items, problem, timer?.dueAt, answeredBy),
+    promptOf(items, problem, timer?.dueAt, answeredBy && answerersFor(answeredBy, host.task().peek())),
     {
       // Questions that are asked together have their answers together.
       name: first?.id ?? state,
@@ -226,7 +230,7 @@ async function askOnce(
     },
   )
   posed.name = name
-  giveUp?.()
+  isAsked()
   const message = await answer.finally(() => delete posed.name)
   try {
     const known = journal.pass('value', name)
@@ -235,7 +239,7 @@ async function askOnce(
     const isSeen = isShown() || isAskedBefore(host, first, message)
     const isUnseen = !isSeen && items.some(({ form }) => hasChoice(form))
     // No other user can send an answer while the question is open.
-    const isEarly = isUnseen || !isAnsweredBy(answeredBy, host.task().peek() ?? undefined, message)
+    const isEarly = isUnseen || !isAnsweredBy(answeredBy, host.task().peek(), message)
     const read = isEarly
       ? { values: {}, problem: 'Your last message came before this question', isEarly }
       : await readAnswer(host, items, message)
@@ -254,7 +258,7 @@ function promptOf(
   items: readonly Item[],
   problem: string | undefined,
   expiresAt: string | undefined,
-  answeredBy: readonly string[] | undefined,
+  answerers: Answerers | undefined,
 ): Say {
   const questions = items.map(({ id, say, jsonSchema, url, toolCallId }): OpenQuestion => ({
     id,
@@ -264,7 +268,7 @@ function promptOf(
     ...(expiresAt !== undefined && { expiresAt }),
     ...(url !== undefined && { url }),
     ...(toolCallId !== undefined && { toolCallId }),
-    ...(answeredBy !== undefined && { answeredBy }),
+    ...(answerers !== undefined && { answeredBy: answerers.ids }),
   }))
   const [only, ...others] = items
   const own = only === undefined || typeof only.say === 'string' ? undefined : only.say
@@ -280,7 +284,7 @@ function promptOf(
     parts: [...(text === '' ? [] : [{ text }]), ...parts, questionPart(questions)],
     extensions: [...(own?.extensions ?? []), QUESTIONS],
   }
-  return answeredBy === undefined ? prompt : askedOf(prompt, answeredBy)
+  return answerers === undefined ? prompt : askedOf(prompt, answerers)
 }
 
 /** A message of the code may repeat parts of other messages, but asks only what the code asks. */

@@ -4,8 +4,7 @@
  * @module
  */
 import type { DeepReadonly, Message } from '../../core/task.js'
-import { isRecord } from '../../runtime/unread.js'
-import { QUESTIONS } from '../../wire/question/questions.js'
+import { answerersMark, QUESTIONS, senderOf, type Answerers } from '../../wire/question/questions.js'
 import type { Say } from './run.js'
 
 type SaidMessage = Exclude<Say, string>
@@ -14,11 +13,8 @@ type SaidMessage = Exclude<Say, string>
 const PROMPTS = new WeakSet<object>()
 
 /** The message as a question that these principals answer. */
-export function askedOf(message: SaidMessage, answeredBy: readonly string[]): SaidMessage {
-  const prompt = {
-    ...message,
-    metadata: { ...message.metadata, [QUESTIONS]: { answeredBy: [...answeredBy] } },
-  }
+export function askedOf(message: SaidMessage, answerers: Answerers): SaidMessage {
+  const prompt = { ...message, metadata: { ...message.metadata, ...answerersMark(answerers) } }
   PROMPTS.add(prompt)
   return prompt
 }
@@ -26,12 +22,6 @@ export function askedOf(message: SaidMessage, answeredBy: readonly string[]): Sa
 /** A message of an agent, without a mark that the library has not made. */
 export function withoutAnswerers(message: SaidMessage): SaidMessage {
   return PROMPTS.has(message) ? message : withoutMark(message)
-}
-
-/** Who has sent the message to this task; `undefined` for its owner. */
-export function senderOf({ metadata }: Pick<DeepReadonly<Message>, 'metadata'>): string | undefined {
-  const mark = metadata?.[QUESTIONS]
-  return isRecord(mark) && typeof mark['answeredBy'] === 'string' ? mark['answeredBy'] : undefined
 }
 
 /** Whether another user than the owner of its task has sent the message: it answers a question, and asks for nothing. */

@@ -7,6 +7,7 @@
  * @module
  */
 import type { JsonObject, ReadonlyJson } from '../../core/json-types.js'
+import type { TaskState } from '../../core/lifecycle.js'
 import type { DeepReadonly, Message, Part } from '../../core/task.js'
 import { isRecord, type Unread } from '../../runtime/unread.js'
 import { parseUrl } from '../../runtime/url.js'
@@ -112,6 +113,45 @@ export function openQuestionsOf({ message, messages }: AskingTask): readonly Ope
   const answered = answers.map(answersIn)
   if (answered.includes(undefined)) return []
   return asked.filter(({ id }) => !answered.some((values) => values?.has(id)))
+}
+
+/** Who may answer what a message asks. */
+export interface Answerers {
+  readonly ids: readonly string[]
+  /** Whether the owner of the task is one of them. */
+  readonly hasOwner: boolean
+}
+
+/** The metadata of a message by which its agent says who may answer. */
+export function answerersMark({ ids, hasOwner }: Answerers): JsonObject {
+  return { [QUESTIONS]: { answeredBy: [...ids], ...(hasOwner && { byOwner: true }) } }
+}
+
+/** Who may answer what a message asks; `undefined` where that is the user who reads it. */
+export function answerersIn(
+  message: string | Pick<DeepReadonly<Message>, 'metadata'> | undefined,
+): Answerers | undefined {
+  const mark = typeof message === 'object' ? message.metadata?.[QUESTIONS] : undefined
+  if (!isRecord(mark) || !Array.isArray(mark['answeredBy'])) return undefined
+  return { ids: readPrincipals(mark['answeredBy']), hasOwner: mark['byOwner'] === true }
+}
+
+/** Who has sent the message to its task; `undefined` for the owner of the task. */
+export function senderOf({ metadata }: Pick<DeepReadonly<Message>, 'metadata'>): string | undefined {
+  const mark = metadata?.[QUESTIONS]
+  return isRecord(mark) && typeof mark['answeredBy'] === 'string' ? mark['answeredBy'] : undefined
+}
+
+/**
+ * The ids of the users for whose answer the task waits, where the user of this client is none of them: an answer of his is refused.
+ * `undefined` for a task that waits for him, or for no answer.
+ */
+export function awaitedOthersOf({
+  state,
+  message,
+}: Pick<AskingTask, 'message'> & { readonly state: TaskState }): readonly string[] | undefined {
+  const answerers = state === 'input-required' ? answerersIn(message) : undefined
+  return answerers?.hasOwner === false ? answerers.ids : undefined
 }
 
 /**

@@ -5,6 +5,7 @@ import { textOf } from 'a2a-tasks/client'
 import type { Execute, Run } from 'a2a-tasks/server'
 import { toolCallParts, type ToolCall } from '../../../src/wire/tool-calls.js'
 import { read } from '../../support/repository.js'
+import { rowsOf } from '../guide.js'
 import { describeWith, loadFramework } from '../installed.js'
 import { ofType, pageOf, shown, type AgUiEvent, type Page } from './kit.js'
 
@@ -124,7 +125,7 @@ const OF_AGENT: Readonly<Record<string, () => Promise<void>>> = {
     const told = ofType(page, 'ACTIVITY_SNAPSHOT').filter(({ activityType }) => activityType === 'a2a-task')
     expect(told.map(({ content }) => content)).toContainEqual({
       ...{ taskId: expect.any(String) as string, contextId: 'thread-1' },
-      ...{ state: 'working', text: 'Half done' },
+      ...{ state: 'working', text: 'Half done', waitsFor: [] },
     })
     expect(told.at(-1)).toMatchObject({ content: { state: 'completed' } })
     expect(new Set(told.map(({ messageId }) => messageId)).size).toBe(1)
@@ -230,6 +231,21 @@ const OF_AGENT: Readonly<Record<string, () => Promise<void>>> = {
     await page.answer('Ann')
     expect(shown(page).at(-1)).toMatchObject({ content: 'You are Ann' })
     expect(page.tasks.listTasks()).toHaveLength(1)
+  },
+  async 'a question [for others](ask-the-user.md#let-others-answer)'() {
+    const left = new AbortController()
+    const page = await pageOf((run) =>
+      run.approve('pay', { message: 'Pay?', answeredBy: ['boss'], signal: left.signal }).catch(() => 'Left'),
+    )
+    page.tasks.on('task:stateChange', ({ to }) => {
+      if (to === 'input-required') left.abort()
+    })
+    await page.say('Hi')
+    expect(ofType(page, 'ACTIVITY_SNAPSHOT').map(({ content }) => content)).toContainEqual(
+      expect.objectContaining({ state: 'working', text: 'Pay? (approve / reject)', waitsFor: ['boss'] }),
+    )
+    expect(page.interrupts).toEqual([])
+    expect(shown(page).filter(({ role }) => role !== 'activity')).toMatchObject([{ content: 'Left' }])
   },
   async 'the task waits for credentials'() {
     const page = await said(async (run) => {
@@ -394,18 +410,10 @@ const OF_USER: Readonly<Record<string, () => Promise<void>>> = {
 
 const GUIDE = read('docs/guides/ag-ui.md')
 
-function rowsOf(heading: string): string[] {
-  const [, table = ''] = new RegExp(`^## ${heading}\n\n([^]*?)\n(?:\n|$)`, 'm').exec(GUIDE) ?? []
-  return table
-    .split('\n')
-    .slice(2)
-    .map((line) => line.split('|')[1]?.trim() ?? '')
-}
-
 describeWith('@ag-ui/client', () => {
   test('the tables of the guide have a row for each case', () => {
-    expect(rowsOf('What an agent says')).toEqual(Object.keys(OF_AGENT))
-    expect(rowsOf('What the user says')).toEqual(Object.keys(OF_USER))
+    expect(rowsOf('ag-ui', 'What an agent says')).toEqual(Object.keys(OF_AGENT))
+    expect(rowsOf('ag-ui', 'What the user says')).toEqual(Object.keys(OF_USER))
   })
 
   test('each event of AG-UI is one of the endpoint, or the guide says that it makes none', async () => {

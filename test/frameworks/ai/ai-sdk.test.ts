@@ -6,6 +6,7 @@ import type { Execute, Run } from 'a2a-tasks/server'
 import { fakeAgent } from 'a2a-tasks/testing'
 import { expect, test } from 'vitest'
 import { describeWith } from '../installed.js'
+import { answeredByOthers } from '../seen.js'
 import { agentOf, ai, answer, finish, modelOf, toolOf, type Call } from './kit.js'
 
 describeWith('ai', () => {
@@ -120,6 +121,25 @@ describeWith('ai', () => {
     expect(result).toMatchObject({ type: 'completed', text })
     expect(booked).toBe(verdict === 'approve' ? 1 : 0)
     expect(calls[1]?.prompt.at(-1)?.content).toMatchObject([{ output }])
+    expect(toolCallsIn(about(result).artifacts[0])).toMatchObject([
+      { state: verdict === 'approve' ? 'done' : 'rejected' },
+    ])
+  })
+
+  test.each([
+    ['approve', ['boss', 'deputy']],
+    ['reject', ({ input }: { readonly input: unknown }) => [(input as { readonly city: string }).city]],
+  ])('others than the owner of the task give an approval: %s', async (verdict, answeredBy) => {
+    const city = 'boss'
+    const model = await modelOf([answer([], [['book', 'c1', { city }]]), answer(['Said'])])
+    const book = await toolOf(() => 'done')
+    const execute = agentOf(model, {
+      tools: () => ({ book }),
+      more: (sdk) => ({ toolApproval: sdk.approval({ book: 'user-approval' }, { answeredBy }) }),
+    })
+    const { result, asked } = await answeredByOthers(execute, verdict)
+    expect(asked).toEqual(['boss: book({"city":"boss"})?'])
+    expect(result).toMatchObject({ type: 'completed', text: 'Said' })
     expect(toolCallsIn(about(result).artifacts[0])).toMatchObject([
       { state: verdict === 'approve' ? 'done' : 'rejected' },
     ])

@@ -1,23 +1,14 @@
 /** The table of events in the guide: a case for each row, with the real package, and a row for each type that the package has. */
-import { spendingOf, TaskManager, type Task } from 'a2a-tasks'
-import { A2AClient, toolCallsIn, textOf, type ToolCall } from 'a2a-tasks/client'
+import { spendingOf } from 'a2a-tasks'
+import { A2AClient, toolCallsIn } from 'a2a-tasks/client'
 import type { AiSdkOptions } from 'a2a-tasks/ai'
 import { fakeAgent } from 'a2a-tasks/testing'
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { read } from '../../support/repository.js'
+import { rowsOf } from '../guide.js'
 import { describeWith, MODULES } from '../installed.js'
+import { seenOf } from '../seen.js'
 import { agentOf, answer, finish, modelOf, toolOf, type Call } from './kit.js'
-
-interface Outcome {
-  readonly type: string
-  readonly task: Task
-  readonly errors: readonly string[]
-  /** The calls of tools, the texts and the metadata of the status messages, in their order. */
-  readonly calls: readonly ToolCall[]
-  readonly texts: readonly string[]
-  readonly metadata: readonly unknown[]
-}
 
 type Answers = Parameters<typeof modelOf>[0]
 
@@ -33,7 +24,7 @@ const ROME = { city: 'Rome' }
 const CALL: [string, string, object][] = [['weather', 'c1', ROME]]
 
 /** What a client sees of an agent whose model gives these answers. */
-async function seen(answers: Answers, scene: Scene = {}): Promise<Outcome> {
+async function seen(answers: Answers, scene: Scene = {}): ReturnType<typeof seenOf> {
   const model = await modelOf(answers)
   const weather = await toolOf(scene.weather ?? (() => 'clear'))
   const execute = agentOf(model, {
@@ -41,26 +32,7 @@ async function seen(answers: Answers, scene: Scene = {}): Promise<Outcome> {
     tools: () => ({ weather }),
     more: (sdk) => (scene.asks === true ? { toolApproval: sdk.approval({ weather: 'user-approval' }) } : {}),
   })
-  const errors: string[] = []
-  const tasks = new TaskManager()
-  const agent = fakeAgent(execute, { tasks, onError: (error) => errors.push(String(error)) })
-  const client = await A2AClient.connect(agent.url, { fetch: agent.fetch })
-  const messages = new Map<string, NonNullable<Task['messages'][number]>>()
-  const result = await client.run('Hi', {
-    onUpdate: ({ event }) => {
-      if (event.type === 'status' && event.message) messages.set(event.message.messageId, event.message)
-    },
-    onInputRequired: () => scene.verdict ?? 'approve',
-  })
-  const [task] = tasks.listTasks()
-  if (task === undefined) throw new Error('There is no task')
-  const said = [...messages.values()]
-  return {
-    ...{ type: result.type, task, errors },
-    calls: said.flatMap(toolCallsIn),
-    texts: said.map(textOf),
-    metadata: said.map((message) => message.metadata),
-  }
+  return await seenOf(execute, scene.verdict === undefined ? {} : { verdict: scene.verdict })
 }
 
 /** An answer with these parts before its end. */
@@ -250,11 +222,7 @@ const CASES: Readonly<Record<string, () => Promise<void>>> = {
   },
 }
 
-const [, table = ''] = /^## Where the events.*\n\n([^]*?)\n\n/m.exec(read('docs/guides/llm-agents.md')) ?? []
-const ROWS = table
-  .split('\n')
-  .slice(2)
-  .map((line) => line.split('|')[1]?.trim() ?? '')
+const ROWS = rowsOf('llm-agents', 'Where the events.*')
 
 describeWith('ai', () => {
   test('the table of events has a row for each case, and for each type of the stream', () => {

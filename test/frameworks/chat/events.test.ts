@@ -2,12 +2,24 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import type { ChatMetadata } from 'a2a-tasks/chat'
 import { textOf } from 'a2a-tasks/client'
 import { toolCallMetadata, toolCallParts, type ToolCall } from '../../../src/wire/tool-calls.js'
 import type { Execute, Run } from 'a2a-tasks/server'
 import { read } from '../../support/repository.js'
+import { rowsOf } from '../guide.js'
 import { describeWith, MODULES } from '../installed.js'
-import { chatOf, lastParts, serve, signal, whenChanged, type Chat, type Scene, type UIPart } from './kit.js'
+import {
+  chatOf,
+  lastParts,
+  serve,
+  signal,
+  whenChanged,
+  type Chat,
+  type Scene,
+  type UIMessage,
+  type UIPart,
+} from './kit.js'
 
 /** The chat after this message, with an agent that does this. */
 async function said(
@@ -228,6 +240,26 @@ const OF_AGENT: Readonly<Record<string, () => Promise<void>>> = {
     await chat.sendMessage({ text: 'The red one' })
     expect(lastParts(chat)).toMatchObject([{ text: 'The red one' }])
   },
+  async 'a question [for others](ask-the-user.md#let-others-answer)'() {
+    const left = new AbortController()
+    const { transport } = await serve((run) =>
+      run.approve('pay', { message: 'Pay?', answeredBy: ['boss'], signal: left.signal }).catch(() => 'Left'),
+    )
+    const told = (message: UIMessage | undefined): ChatMetadata['a2a'] | undefined =>
+      (message?.metadata as Partial<ChatMetadata> | undefined)?.a2a
+    const waits: unknown[] = []
+    const onChange = (messages: readonly UIMessage[]): void => {
+      const a2a = told(messages.at(-1))
+      if (a2a === undefined || a2a.waitsFor.length === 0) return
+      waits.push(a2a)
+      left.abort()
+    }
+    const chat = await chatOf(transport, { onChange })
+    await chat.sendMessage({ text: 'Hi' })
+    expect(waits[0]).toMatchObject({ state: 'working', text: 'Pay? (approve / reject)', waitsFor: ['boss'] })
+    expect(lastParts(chat)).toMatchObject([{ type: 'text', text: 'Left' }])
+    expect(told(chat.messages.at(-1))?.waitsFor).toEqual([])
+  },
   async 'the task waits for credentials'() {
     const chat = await said(async (run) => {
       await run.requireAuth('Log in')
@@ -380,14 +412,6 @@ const OF_USER: Readonly<Record<string, () => Promise<void>>> = {
 
 const GUIDE = read('docs/guides/browsers-and-react.md')
 
-function rowsOf(heading: string): string[] {
-  const [, table = ''] = new RegExp(`^## ${heading}\n\n([^]*?)\n(?:\n|$)`, 'm').exec(GUIDE) ?? []
-  return table
-    .split('\n')
-    .slice(2)
-    .map((line) => line.split('|')[1]?.trim() ?? '')
-}
-
 describeWith('ai', () => {
   test('a reply without end is an error, and its task is canceled', async () => {
     const { transport, tasks } = await serve(async (run) => {
@@ -446,8 +470,8 @@ describeWith('ai', () => {
   })
 
   test('the tables of the guide have a row for each case', () => {
-    expect(rowsOf('What an agent says')).toEqual(Object.keys(OF_AGENT))
-    expect(rowsOf('What the user says')).toEqual(Object.keys(OF_USER))
+    expect(rowsOf('browsers-and-react', 'What an agent says')).toEqual(Object.keys(OF_AGENT))
+    expect(rowsOf('browsers-and-react', 'What the user says')).toEqual(Object.keys(OF_USER))
   })
 
   test('each piece of AI SDK is one of the transport, or the guide says that no agent makes it', () => {

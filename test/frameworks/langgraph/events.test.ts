@@ -3,7 +3,7 @@ import { A2AClient, toolCallsIn } from 'a2a-tasks/client'
 import { langChain, type GraphOptions } from 'a2a-tasks/ai'
 import { fakeAgent } from 'a2a-tasks/testing'
 import { expect, test } from 'vitest'
-import { read } from '../../support/repository.js'
+import { rowsOf } from '../guide.js'
 import { describeWith } from '../installed.js'
 import { canceledSignalOf, seenOf } from '../seen.js'
 import { agentOf, answer, lang, modelOf, toolOf, type Answer, type Call } from './kit.js'
@@ -158,11 +158,7 @@ const CASES: Readonly<Record<string, () => Promise<void>>> = {
   },
 }
 
-const [, table = ''] = /^## Where the output.*\n\n([^]*?)\n\n/m.exec(read('docs/guides/langgraph.md')) ?? []
-const ROWS = table
-  .split('\n')
-  .slice(2)
-  .map((line) => line.split('|')[1]?.trim() ?? '')
+const ROWS = rowsOf('langgraph', 'Where the output.*')
 
 describeWith('@langchain/langgraph', () => {
   test('the table has a row for each case', () => {

@@ -1,8 +1,7 @@
 /** Agents with the real OpenAI Agents whose processes die: before and after each write, and after each entry of the journal. */
-import { testDurable, type DurableReport } from 'a2a-tasks/testing'
 import { toolCallsIn } from 'a2a-tasks/client'
-import type { Execute } from 'a2a-tasks/server'
 import { expect, test } from 'vitest'
+import { crashed } from '../crashed.js'
 import { describeWith } from '../installed.js'
 import { agentOf, answer, modelOf, toolOf } from './kit.js'
 
@@ -73,9 +72,3 @@ describeWith('@openai/agents', () => {
     expect(report.task.state).toBe('failed')
   })
 })
-
-async function crashed(execute: Execute, messages: [string, ...string[]]): Promise<DurableReport> {
-  const report = await testDurable(execute, { messages })
-  expect(report.crashPoints).toBeGreaterThan(10)
-  return report
-}

@@ -4,9 +4,9 @@ import { A2AClient } from 'a2a-tasks/client'
 import { fakeAgent } from 'a2a-tasks/testing'
 import { openAiAgents } from 'a2a-tasks/ai'
 import { expect, test } from 'vitest'
-import { read } from '../../support/repository.js'
+import { rowsOf } from '../guide.js'
 import { describeWith, loadFramework } from '../installed.js'
-import { canceledSignalOf, seenOf } from '../seen.js'
+import { answeredByOthers, canceledSignalOf, seenOf } from '../seen.js'
 import { agentOf, answer, eventsOf, messageOf, modelOf, openAi, toolOf, type Request } from './kit.js'
 
 const ROME = { city: 'Rome' }
@@ -189,12 +189,7 @@ const CASES: Readonly<Record<string, () => Promise<void>>> = {
   },
 }
 
-const [, table = ''] =
-  /^## Where the events.*\n\n([^]*?)\n\n/m.exec(read('docs/guides/openai-agents.md')) ?? []
-const ROWS = table
-  .split('\n')
-  .slice(2)
-  .map((line) => line.split('|')[1]?.trim() ?? '')
+const ROWS = rowsOf('openai-agents', 'Where the events.*')
 
 interface Protocol {
   readonly protocol: {
@@ -283,6 +278,15 @@ describeWith('@openai/agents', () => {
     expect(JSON.stringify(requests[1]?.input)).toMatch(/An error occurred|Invalid/)
     expect(calls.at(-1)).toEqual({ ...ABOUT, state: 'done', output: 'clear 1' })
     expect(texts.filter((each) => each.includes('hotel('))).toHaveLength(1)
+  })
+
+  test('others than the owner of the task give an approval', async () => {
+    const tools = [await toolOf('weather', () => 'clear', { needsApproval: true })]
+    const model = await modelOf([answer([], CALL), answer(['Sunny'])])
+    const execute = agentOf(model, { tools, approval: { answeredBy: ['boss'] } })
+    const { result, asked } = await answeredByOthers(execute, 'approve')
+    expect(asked).toEqual(['boss: weather({"city":"Rome"})?'])
+    expect(result).toMatchObject({ type: 'completed', text: 'Sunny' })
   })
 
   test('arguments that are no JSON, where a function decides about approvals, fail the task', async () => {

@@ -235,6 +235,22 @@ describe.each(MANAGERS)('over %s, a question with a schema', (_, open) => {
       'WaitAbortedError: The question was withdrawn before an answer arrived',
     ])
   })
+
+  test('is withdrawn by a signal that a listener aborts which hears of the question', async () => {
+    const given = new AbortController()
+    const a = await agent(open, (run) => {
+      const options = { schema: z.string(), signal: given.signal }
+      return run.requireInput('Name?', options).catch((error: unknown) => String(error))
+    })
+    a.tasks.on('task:stateChange', ({ to }) => {
+      if (to === 'input-required') given.abort()
+    })
+    const id = await a.say('go')
+    expect(textsOf(await a.reaches(id, 'completed'))).toEqual([
+      'WaitAbortedError: The question was withdrawn before an answer arrived',
+    ])
+    expect(a.errors).toEqual([])
+  })
 })
 
 describe.each(MANAGERS)('over %s, an approval', (_, open) => {
