@@ -1,6 +1,7 @@
 /** One task over two protocols: begun, read, answered, followed and ended by clients of MCP and of A2A in turn. */
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
+import type { Message } from 'a2a-tasks'
 import { A2AClient, textOf } from 'a2a-tasks/client'
 import type { Execute } from 'a2a-tasks/server'
 import { Page, READ } from '../inspector/support/inspected.js'
@@ -34,10 +35,8 @@ function sceneFor(execute: Execute) {
   return { ...scene, a2a, get, answer, asked }
 }
 
-function questionIn(message: unknown): string {
-  return typeof message === 'object' && message !== null
-    ? textOf(message as Parameters<typeof textOf>[0])
-    : ''
+function questionIn(message: string | Message | undefined): string {
+  return typeof message === 'object' && message !== null ? textOf(message) : ''
 }
 
 describe('a task that a client of MCP has begun', () => {

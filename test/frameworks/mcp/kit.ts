@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 import type { TaskManager } from 'a2a-tasks'
 import { createMcpHandler, type McpOptions } from 'a2a-tasks/mcp'
-import { createRequestHandler, type Execute } from 'a2a-tasks/server'
+import { createRequestHandler, type Execute, type RequestHandler } from 'a2a-tasks/server'
 import { toNodeListener } from 'a2a-tasks/server/node'
 import { loadFramework } from '../installed.js'
 
@@ -60,6 +60,7 @@ export interface Address {
 }
 
 export interface Served extends Address {
+  readonly handler: RequestHandler
   readonly tasks: TaskManager
 }
 
@@ -88,7 +89,7 @@ export async function serve(
     server.close()
   })
   const { port } = server.address() as AddressInfo
-  return { url: new URL(`http://127.0.0.1:${port}/mcp`), tasks: handler.tasks }
+  return { url: new URL(`http://127.0.0.1:${port}/mcp`), handler, tasks: handler.tasks }
 }
 
 /** A host with the client of the SDK 1.x. */
