@@ -1,7 +1,6 @@
 /** One task over two protocols: begun, read, answered, followed and ended by clients of MCP and of A2A in turn. */
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import type { Message } from 'a2a-tasks'
 import { A2AClient, textOf } from 'a2a-tasks/client'
 import type { Execute } from 'a2a-tasks/server'
 import { Page, READ } from '../inspector/support/inspected.js'
@@ -31,12 +30,10 @@ function sceneFor(execute: Execute) {
   }
   /** Resolves when the task asks this. */
   const asked = (taskId: string, question: string): Promise<unknown> =>
-    scene.tasks.waitFor(taskId, { until: ({ message }) => questionIn(message) === question })
+    scene.tasks.waitFor(taskId, {
+      until: ({ message }) => message !== undefined && textOf(message) === question,
+    })
   return { ...scene, a2a, get, answer, asked }
-}
-
-function questionIn(message: string | Message | undefined): string {
-  return typeof message === 'object' && message !== null ? textOf(message) : ''
 }
 
 describe('a task that a client of MCP has begun', () => {

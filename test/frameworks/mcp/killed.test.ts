@@ -4,12 +4,11 @@ import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { build } from 'esbuild'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished, test } from 'vitest'
 import { messagesIn, statelessRequest } from '../../mcp/kit.js'
+import { bundledProgram } from '../../support/bundled-program.js'
 import { freePort } from '../../support/free-port.js'
 import { hasPostgresServer, skipWithoutPostgres, startPostgres } from '../../support/postgres-server.js'
-import { ROOT } from '../../support/repository.js'
 import { describeWith } from '../installed.js'
 import { taskSession, textOf, type Address, type Json } from './kit.js'
 import type { Fate } from './killed-server.js'
@@ -29,25 +28,10 @@ interface Replica extends Address {
   readonly ask: (method: string, params: object) => Promise<Json>
 }
 
-const CACHE = `${ROOT}node_modules/.cache/a2a-tasks-mcp/`
-const PROGRAM = `${CACHE}killed-server-${process.pid}.mjs`
-
-/** One file, so that a process is there soon. Where what is native can be found. */
-beforeAll(async () => {
-  await build({
-    entryPoints: [`${ROOT}test/frameworks/mcp/killed-server.ts`],
-    ...{ outfile: PROGRAM, bundle: true, platform: 'node', format: 'esm', target: 'node20' },
-    ...{ external: ['libsql', 'pg-native'], logLevel: 'error' },
-    banner: {
-      js: `import { createRequire } from 'node:module'; const require = createRequire(import.meta.url)`,
-    },
-  })
-})
-afterAll(() => rmSync(CACHE, { recursive: true, force: true }))
-
 /** A process with these arguments. */
 async function start(...args: readonly string[]): Promise<Replica> {
-  const child = fork(PROGRAM, [...args], { execArgv: [] })
+  const program = await bundledProgram('test/frameworks/mcp/killed-server.ts')
+  const child = fork(program, [...args], { execArgv: [] })
   const gone = once(child, 'exit')
   onTestFinished(() => void child.kill('SIGKILL'))
   const [said] = (await Promise.race([once(child, 'message'), gone])) as unknown[]
