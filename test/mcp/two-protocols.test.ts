@@ -31,7 +31,7 @@ function sceneFor(execute: Execute) {
   /** Resolves when the task asks this. */
   const asked = (taskId: string, question: string): Promise<unknown> =>
     scene.tasks.waitFor(taskId, {
-      until: ({ message }) => message !== undefined && textOf(message) === question,
+      until: ({ message }) => typeof message === 'object' && textOf(message) === question,
     })
   return { ...scene, a2a, get, answer, asked }
 }
@@ -46,7 +46,10 @@ describe('a task that a client of MCP has begun', () => {
     expect(seen.messages.map(textOf)).toEqual(['To Italy', 'Which city?'])
     const result = await a2a.resume(
       { taskId, messageId: seen.messages[0]?.messageId ?? '' },
-      { onInputRequired: ({ message }) => (textOf(message) === 'Which city?' ? 'Rome' : undefined) },
+      {
+        onInputRequired: ({ message }) =>
+          message !== undefined && textOf(message) === 'Which city?' ? 'Rome' : undefined,
+      },
     )
     expect(result).toMatchObject({
       type: 'input-required',
@@ -108,10 +111,9 @@ describe('the inspector', () => {
     await expect
       .poll(() => tasks.listTasks().map(({ state }) => state))
       .toEqual(Array(2).fill('input-required'))
-    const { body } = await new Page({ ...READ, tasks, handler }).get('tasks')
-    const rows = (body as { readonly tasks: readonly Json[] }).tasks
     const common = { skill: 'default', state: 'input-required', note: 'Which city?', messages: 2 }
-    for (const title of ['By A2A', 'By MCP'])
-      expect(rows.find((row) => row['title'] === title)).toMatchObject(common)
+    const rows = ['By A2A', 'By MCP'].map((title): unknown => expect.objectContaining({ title, ...common }))
+    const { body } = await new Page({ ...READ, tasks, handler }).get('tasks')
+    expect(body).toMatchObject({ tasks: expect.arrayContaining(rows) as unknown })
   })
 })

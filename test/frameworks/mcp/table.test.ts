@@ -1,7 +1,7 @@
 /** The table of both protocols in the guide: each row by the official client of MCP and by a client of A2A. */
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { A2AError } from 'a2a-tasks'
+import { A2AError, type PartInput } from 'a2a-tasks'
 import { A2AClient } from 'a2a-tasks/client'
 import type { Execute, Run } from 'a2a-tasks/server'
 import { statelessRequest } from '../../mcp/kit.js'
@@ -24,6 +24,9 @@ function codeIn(cell: string): string {
 }
 
 const json = (cell: string): Json => JSON.parse(cell) as Json
+
+/** The cell is a part. */
+const partIn = (cell: string): PartInput => JSON.parse(cell) as PartInput
 
 const TASKS = { tasks: true, elicitation: { form: {}, url: {} } }
 
@@ -143,7 +146,7 @@ describeWith('@modelcontextprotocol/client', () => {
   })
 
   it.each(rowsOf('part'))('the part %s of A2A is %s of MCP', async (part, content) => {
-    const served = await serve((run) => void run.artifact({ parts: [json(part)] }))
+    const served = await serve((run) => void run.artifact({ parts: [partIn(part)] }))
     const { call } = await hostV2(served)
     const result = await call('Go')
     expect(result).toMatchObject({ content: [json(content)] })
