@@ -4,16 +4,18 @@ import { sceneOf, textIn, type Json } from './kit.js'
 
 const COUNT = 1_000
 const TASKS = { tasks: true, elicitation: { form: {} } }
+/** No call is a task because the machine is busy. */
+const SHORT = { waitMs: 60_000 }
 const texts = Array.from({ length: COUNT }, (_, index) => `call ${index}`)
 
 it('short calls are answered at once, each with its own result', async () => {
-  const { say } = sceneOf((run) => `You said: ${run.text}`)
+  const { say } = sceneOf((run) => `You said: ${run.text}`, SHORT)
   const replies = await Promise.all(texts.map((text) => say(text, TASKS)))
   expect(replies.map(({ result }) => textIn(result))).toEqual(texts.map((text) => `You said: ${text}`))
 })
 
 it('short calls of clients without tasks are answered as far as there is room for streams', async () => {
-  const { say } = sceneOf((run) => `You said: ${run.text}`)
+  const { say } = sceneOf((run) => `You said: ${run.text}`, SHORT)
   const replies = await Promise.all(texts.map((text) => say(text)))
   const answered = replies.filter(({ status }) => status === 200)
   expect(answered).toHaveLength(750)
