@@ -1,5 +1,5 @@
 /**
- * An agent as a server of MCP for clients that mean no good. It prints its port. Users are named by their credentials.
+ * An agent as a server of MCP for clients that mean no good. It prints its port, and answers GET with the memory that it takes. Users are named by their credentials.
  *
  * @module
  */
@@ -66,7 +66,9 @@ const mcp = createMcpHandler(handler, {
   waitMs: 60_000,
   tools: { typed: { inputSchema: { type: 'object', properties, $defs } } },
 })
-const server = createServer(toNodeListener(mcp)).listen(0, '127.0.0.1', () => {
+const serve = (request: Request): Response | Promise<Response> =>
+  request.method === 'GET' ? Response.json(process.memoryUsage.rss()) : mcp(request)
+const server = createServer(toNodeListener(serve)).listen(0, '127.0.0.1', () => {
   // It listens to a port.
   process.stdout.write(`${(server.address() as AddressInfo).port}\n`)
 })

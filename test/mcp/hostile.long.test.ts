@@ -60,6 +60,11 @@ class Server {
     await once(socket, 'readable')
   }
 
+  /** The memory of the process, with what is outside of the heap. */
+  async memory(): Promise<number> {
+    return (await (await fetch(`http://127.0.0.1:${this.#port}/`)).json()) as number
+  }
+
   /** The process lives, and answers another user. */
   async isWell(): Promise<void> {
     expect(await this.say('zoe', 'Hi')).toMatchObject({ content: [{ text: '"Done"' }] })
@@ -202,6 +207,7 @@ test('readers that take nothing: 200 of a task of 4 MB, and 200 of streams of pr
   const talk = (): Request => statelessRequest(1, 'tools/call', callOf('talk'), { progressToken: 'p' })
   await times(200, (index) => server.stall(`eve-${index}`, talk()))
   for (let turn = 0; turn < 50; turn += 1) await server.isWell()
+  expect(await server.memory()).toBeLessThan(700_000_000)
 })
 
 test('10,000 subscriptions leave a quarter of the calls to others', { timeout: 300_000 }, async () => {
