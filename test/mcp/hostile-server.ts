@@ -72,3 +72,5 @@ const server = createServer(toNodeListener(serve)).listen(0, '127.0.0.1', () => 
   // It listens to a port.
   process.stdout.write(`${(server.address() as AddressInfo).port}\n`)
 })
+// A busy client would write to a connection just as it is closed.
+server.keepAliveTimeout = 0
