@@ -1,6 +1,8 @@
 /**
  * What a benchmark needs and this machine lacks.
  */
+import { existsSync } from 'node:fs'
+import { MODULES } from '../frameworks/installed.js'
 import { isInstalled } from '../services/installed.js'
 import { hasPostgresServer } from '../support/postgres-server.js'
 import { hasRedisServer } from '../support/redis-server.js'
@@ -24,4 +26,10 @@ export function needRedis(): void {
 /** A package of `test/services`. */
 export function needPackage(name: string): void {
   if (!isInstalled(name)) throw new Missing(`${name}. Run: npm ci --prefix test/services`)
+}
+
+/** A package of `test/frameworks`. */
+export function needFramework(name: string): void {
+  if (!existsSync(`${MODULES}${name}/package.json`))
+    throw new Missing(`${name}. Run: npm ci --prefix test/frameworks`)
 }

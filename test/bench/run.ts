@@ -17,6 +17,7 @@ import { idleFunctionCases } from './functions-idle.js'
 import { httpCases } from './http.js'
 import { inspectorCases } from './inspector.js'
 import { leaseCases } from './leases.js'
+import { mcpCases } from './mcp.js'
 import { leaveOut } from './missing.js'
 import { pageCases } from './page.js'
 import { questionCases } from './questions.js'
@@ -37,7 +38,7 @@ const all: readonly Case[] = [
   ...[...createCases, ...readCases, ...pageCases, ...streamCases, ...weightCases],
   ...[...serverCases, ...httpCases, ...openStreamCases, ...boundCases, ...fullHouseCases],
   ...[...durableCases, ...leaseCases, ...feedCases, ...functionCases, ...idleFunctionCases],
-  ...questionCases,
+  ...[...questionCases, ...mcpCases],
   ...inspectorCases,
 ]
 const isChosen = (name: string): boolean => words.every((word) => name.toLowerCase().includes(word))

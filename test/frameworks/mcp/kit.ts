@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 import type { TaskManager } from 'a2a-tasks'
 import { createMcpHandler, type McpOptions } from 'a2a-tasks/mcp'
-import { createRequestHandler, type Execute } from 'a2a-tasks/server'
+import { createRequestHandler, type Execute, type RequestHandler } from 'a2a-tasks/server'
 import { toNodeListener } from 'a2a-tasks/server/node'
 import { loadFramework } from '../installed.js'
 
@@ -54,15 +54,29 @@ export interface Host {
   readonly call: (message: string, options?: CallOptions) => Promise<Json>
 }
 
-export interface Served {
+/** Where a server is. */
+export interface Address {
   readonly url: URL
+}
+
+export interface Served extends Address {
+  readonly handler: RequestHandler
   readonly tasks: TaskManager
 }
 
 /** An agent that does this, as a server of MCP. */
-export async function serve(execute: Execute, options: McpOptions = {}): Promise<Served> {
+export async function serve(
+  execute: Execute,
+  options: McpOptions = {},
+  skills: readonly string[] = [],
+): Promise<Served> {
   const handler = createRequestHandler({
-    card: { name: 'Agent', description: 'Does it', url: 'https://agent.test' },
+    card: {
+      ...{ name: 'Agent', description: 'Does it', url: 'https://agent.test' },
+      ...(skills.length > 0 && {
+        skills: skills.map((id) => ({ id, name: id, description: id, tags: [id] })),
+      }),
+    },
     anonymous: 'shared',
     execute,
   })
@@ -75,11 +89,11 @@ export async function serve(execute: Execute, options: McpOptions = {}): Promise
     server.close()
   })
   const { port } = server.address() as AddressInfo
-  return { url: new URL(`http://127.0.0.1:${port}/mcp`), tasks: handler.tasks }
+  return { url: new URL(`http://127.0.0.1:${port}/mcp`), handler, tasks: handler.tasks }
 }
 
 /** A host with the client of the SDK 1.x. */
-export async function hostV1({ url }: Served, ask?: Ask): Promise<Host> {
+export async function hostV1({ url }: Address, ask?: Ask): Promise<Host> {
   const { Client } = await loadFramework<{
     readonly Client: new (info: object, options: object) => Client
   }>('@modelcontextprotocol/sdk/client/index.js')
@@ -98,7 +112,7 @@ export async function hostV1({ url }: Served, ask?: Ask): Promise<Host> {
 }
 
 /** A host with the client 2.x, of the latest generation. */
-export async function hostV2({ url }: Served, ask?: Ask): Promise<Host & { readonly client: ClientV2 }> {
+export async function hostV2({ url }: Address, ask?: Ask): Promise<Host & { readonly client: ClientV2 }> {
   const { Client, StreamableHTTPClientTransport } = await loadFramework<{
     readonly Client: new (info: object, options: object) => ClientV2
     readonly StreamableHTTPClientTransport: Transport
@@ -127,18 +141,21 @@ function capabilitiesOf(ask: Ask | undefined): object {
 /** What is used of a session of `@modelcontextprotocol/ext-tasks`. */
 export interface TaskSession {
   callTool(name: string, input: object): Promise<Execution>
+  /** Goes on with a task of another session. */
+  resumeTask(reference: unknown): Promise<Execution>
   close(): Promise<void>
 }
 
 interface Execution {
   readonly handle?: { readonly taskId: string }
+  serializeReference(): unknown
   settle(options?: object): Promise<{ readonly outcome: unknown; readonly lastTask?: Json }>
   cancel(): Promise<void>
 }
 
 /** A session of the official client for tasks. It sends its requests by `fetch`, as its documentation has it for 2026-07-28. */
 export async function taskSession(
-  served: Served,
+  served: Address,
   ask?: Ask,
 ): Promise<TaskSession & { resultOf: (outcome: unknown) => Json }> {
   const { createTaskSessionFromClient, resultFromTaskOutcome } = await loadFramework<{
@@ -180,6 +197,7 @@ export async function taskSession(
   onTestFinished(() => session.close())
   return {
     callTool: (name, input) => session.callTool(name, input),
+    resumeTask: (reference) => session.resumeTask(reference),
     close: () => session.close(),
     resultOf: resultFromTaskOutcome,
   }
