@@ -8,7 +8,6 @@ import type { A2AError } from '../core/errors.js'
 import type { JsonObject } from '../core/json-types.js'
 import { isInterrupted } from '../core/lifecycle.js'
 import { observed, onAbort } from '../runtime/abort.js'
-import { elapsed, type Clock } from '../runtime/clock.js'
 import { recordOf, type Unread } from '../runtime/unread.js'
 import type { RunOptions, RunResult, RunUpdate } from '../client/run/run-types.js'
 import type { RemoteTask } from '../wire/client/dialect.js'
@@ -16,29 +15,18 @@ import { openQuestionsOf } from '../wire/question/questions.js'
 import { textOf } from '../wire/text.js'
 import { errorMessage, resultMessage, toRefusal, type Answered, type Scene } from './answers.js'
 import type { Channel } from './channel.js'
+import { progress } from './progress.js'
 import { isId, type Call, type RequestId } from './protocol.js'
+import { answerId, questionId, questionIn, type Question } from './question-ids.js'
 import { answerTo, inputRequestsOf, isForOthers } from './questions.js'
 import { Refusal } from './refusal.js'
-import {
-  cancel,
-  deferred,
-  deliver,
-  isLate,
-  knownTask,
-  left,
-  questionId,
-  seen,
-  untilChanged,
-} from './remote-tasks.js'
+import { cancel, deferred, deliver, isLate, knownTask, left, seen, untilChanged } from './remote-tasks.js'
 import { errorResult, questionResult, resultOfMessage, resultOfTask } from './results.js'
-import { BEGUN, MAX_STATUS, taskOf } from './tasks.js'
-import { saidBy, toolOf, type Tool } from './tools.js'
+import { BEGUN, taskOf } from './tasks.js'
+import { saidBy, toolOf, type Said, type Tool } from './tools.js'
 
 /** Begins to work, and reports what happens. Resolves when the task ends or waits. */
 export type Work = (options: RunOptions) => Promise<RunResult>
-
-/** The least time between two notifications of progress that say only that there is some, in ms. */
-const PROGRESS_MS = 1_000
 
 /** @throws {Refusal} */
 export async function callTool(scene: Scene, call: Call): Promise<Answered> {
@@ -56,9 +44,36 @@ export async function callTool(scene: Scene, call: Call): Promise<Answered> {
   }
   const said = saidBy(tool, given)
   if ('problem' in said) return { result: errorResult(said.problem) }
+  const question = said.taskId === undefined ? undefined : questionIn(said.taskId)
+  if (question !== undefined) return await answerInWords(scene, call, tool, { ...said, ...question })
   const at = new Date(scene.settings.clock.now()).toISOString()
   const message = { ...said, metadata: { skill: tool.skill, [BEGUN]: { at } } }
   return await followed(scene, call, tool, (options) => scene.agent.run(message, options))
+}
+
+/** The answer of a model to the question that an earlier result has shown. The same answer again has the same outcome. */
+async function answerInWords(
+  scene: Scene,
+  call: Call,
+  tool: Tool,
+  { key, taskId, parts }: Said & Question,
+): Promise<Answered> {
+  const { agent } = scene
+  const task = await knownTask(scene, taskId).catch((error: unknown) => {
+    if (error instanceof Refusal) return undefined
+    throw error
+  })
+  if (task === undefined) return { result: errorResult('Task not found') }
+  const { state, message, messages } = task
+  const answer = { taskId, messageId: answerId(key), parts, metadata: { skill: tool.skill } }
+  const known = messages.find(({ messageId }) => messageId === answer.messageId)
+  if (known !== undefined && textOf(known) === textOf(answer))
+    return await followed(scene, call, tool, (options) =>
+      agent.resume({ taskId, messageId: answer.messageId }, options),
+    )
+  if (known !== undefined || message?.messageId !== key || !isInterrupted(state))
+    return { result: errorResult('The question has been answered, or the agent no longer asks it') }
+  return await followed(scene, call, tool, (options) => agent.run(answer, options))
 }
 
 /** A call that is repeated with answers to the questions of its task. */
@@ -75,7 +90,7 @@ async function answerCall(
   const { messageId, parts, extensions, isSent } = answer
   if (answer.isGivenUp) {
     await deliver(agent, task, answer)
-    return { result: resultOfTask(await knownTask(scene, taskId), tool) }
+    return { result: resultOfTask(await knownTask(scene, taskId), tool, scene.settings) }
   }
   if (parts.length === 0 && isInterrupted(task.state) && !isSent && !isForOthers(task))
     return { result: waiting(scene, call, task) }
@@ -121,7 +136,11 @@ async function followed(scene: Scene, call: Call, tool: Tool | undefined, work: 
     report(update)
   }
   const outcome = observed(
-    finished(scene, call, tool, { work, write, options: { signal: scope.signal, onUpdate } }),
+    finished(scene, call, tool, {
+      work,
+      write,
+      options: { signal: scope.signal, onUpdate, keepUpdates: false },
+    }),
   )
   remember(
     scene,
@@ -224,7 +243,7 @@ async function finished(
 function resultOf(scene: Scene, call: Call, tool: Tool | undefined, result: RunResult): JsonObject {
   switch (result.type) {
     case 'message':
-      return resultOfMessage(result.message, tool)
+      return resultOfMessage(result.message, tool, scene.settings)
     case 'input-required':
     case 'auth-required':
       return waiting(scene, call, result.task)
@@ -232,7 +251,7 @@ function resultOf(scene: Scene, call: Call, tool: Tool | undefined, result: RunR
     case 'failed':
     case 'rejected':
     case 'canceled':
-      return resultOfTask(result.task, tool)
+      return resultOfTask(result.task, tool, scene.settings)
     case 'aborted':
       return errorResult('The call has been canceled')
     default:
@@ -261,26 +280,4 @@ function waiting({ settings }: Scene, { capabilities, isStateless }: Call, task:
     task,
     openQuestionsOf(task).flatMap(({ url }) => url ?? []),
   )
-}
-
-/** Notifications of progress: what the agent says, and now and then that it makes something. */
-function progress(
-  { progressToken }: Call,
-  clock: Clock,
-  write: (message: JsonObject) => void,
-): (update: RunUpdate) => void {
-  if (progressToken === undefined) return () => undefined
-  let count = 0
-  let lastAt = elapsed(clock)
-  return ({ event }) => {
-    const text =
-      event.type === 'status' && event.message !== undefined ? textOf(event.message).slice(0, MAX_STATUS) : ''
-    const isSaid = event.type === 'status' && event.state === 'working' && text !== ''
-    const isMade = event.type === 'artifact' && elapsed(clock) - lastAt >= PROGRESS_MS
-    if (!isSaid && !isMade) return
-    count += 1
-    lastAt = elapsed(clock)
-    const params = { progressToken, progress: count, ...(isSaid && { message: text }) }
-    write({ jsonrpc: '2.0', method: 'notifications/progress', params })
-  }
 }

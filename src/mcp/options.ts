@@ -8,6 +8,7 @@ import type { MaybePromise } from '../core/managers.js'
 import { systemClock, type Clock } from '../runtime/clock.js'
 import {
   readOptions,
+  requireBoolean,
   requireClock,
   requireDelay,
   requireFunctions,
@@ -47,6 +48,11 @@ export interface McpOptions {
   /** What tools have beside their skills, by the ids of the skills. A skill of the card is needed for each. Default is none. */
   readonly tools?: Readonly<Record<string, McpTool>> | undefined
   /**
+   * Whether results end with a text that tells the model the `contextId` with which its next call continues the conversation. They
+   * have it in `_meta` too, which hosts do not show to models. Default is `false`.
+   */
+  readonly tellContext?: boolean | undefined
+  /**
    * The time that a call may take to be answered at once, in ms. After it the call becomes a task, or a stream where the client
    * does not declare the extension for tasks. Default is 1,000.
    */
@@ -76,6 +82,7 @@ export interface McpOptions {
 /** Options that were checked. */
 export interface Settings {
   readonly tools: Readonly<Record<string, McpTool>>
+  readonly tellContext: boolean
   readonly waitMs: number
   readonly pollIntervalMs: number
   readonly ttlMs: number | null
@@ -87,21 +94,29 @@ export interface Settings {
 }
 
 const KEYS = [
-  ...['tools', 'waitMs', 'pollIntervalMs', 'ttlMs', 'origins'],
+  ...['tools', 'tellContext', 'waitMs', 'pollIntervalMs', 'ttlMs', 'origins'],
   ...['maxBodyBytes', 'maxCalls', 'onError', 'clock'],
 ]
 
 /** @throws {TypeError | RangeError} naming the invalid option. */
 export function toSettings(options: McpOptions): Settings {
   const given = readOptions(options, KEYS, 'createMcpHandler')
-  const { tools = {}, waitMs = 1_000, pollIntervalMs = 1_000, ttlMs, origins = [] } = given
+  const {
+    tools = {},
+    tellContext = false,
+    waitMs = 1_000,
+    pollIntervalMs = 1_000,
+    ttlMs,
+    origins = [],
+  } = given
   const { maxBodyBytes = 4_194_304, maxCalls = 1_000, clock = systemClock } = given
   requireObject('tools', tools, 'createMcpHandler')
+  requireBoolean('tellContext', tellContext)
   requireStrings('origins', origins)
   requireFunctions(given, ['onError'])
   requireClock(clock)
   return {
-    ...{ origins: origins.map(originOf), clock },
+    ...{ origins: origins.map(originOf), tellContext, clock },
     tools: Object.fromEntries(Object.entries(tools).map(([id, tool]) => [id, toTool(id, tool)])),
     waitMs: requireDelay('waitMs', waitMs, 0),
     pollIntervalMs: requireDelay('pollIntervalMs', pollIntervalMs),

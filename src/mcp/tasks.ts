@@ -6,9 +6,9 @@
 import type { TaskState } from '../core/lifecycle.js'
 import type { JsonObject } from '../core/json-types.js'
 import { isRecord } from '../runtime/unread.js'
-import { textOf } from '../wire/text.js'
 import type { RemoteTask } from '../wire/client/dialect.js'
 import type { Settings } from './options.js'
+import { statusOf } from './progress.js'
 import type { Capabilities } from './protocol.js'
 import { inputRequestsOf, isForOthers } from './questions.js'
 import { resultOfTask } from './results.js'
@@ -28,14 +28,12 @@ const STATUS: Readonly<Record<TaskState, 'working' | 'input_required' | 'complet
 
 /** The key of metadata of a message under which the time is when its call began. Tasks of A2A do not say when they began. */
 export const BEGUN = 'a2a-tasks.dev/mcp'
-/** The most characters of a status message. */
-export const MAX_STATUS = 4_096
 
 /** The task without what its status has besides. */
 export function taskOf(task: RemoteTask, { clock, ttlMs, pollIntervalMs }: Settings): JsonObject {
   const { state, message, updatedAt, messages } = task
   const lastUpdatedAt = updatedAt ?? new Date(clock.now()).toISOString()
-  const statusMessage = message === undefined ? '' : textOf(message).slice(0, MAX_STATUS)
+  const statusMessage = message === undefined ? '' : statusOf(message)
   return {
     taskId: task.id,
     status: isForOthers(task) ? 'working' : STATUS[state],
@@ -66,7 +64,10 @@ export function detailedTaskOf(
       // Requests for the user are JSON.
       return { ...base, inputRequests: inputRequestsOf(task, capabilities) as unknown as JsonObject }
     case 'completed':
-      return { ...base, result: { resultType: 'complete', ...resultOfTask(task, toolOf(tools, task)) } }
+      return {
+        ...base,
+        result: { resultType: 'complete', ...resultOfTask(task, toolOf(tools, task), settings) },
+      }
     default:
       return base
   }

@@ -29,6 +29,7 @@ Long calls are tasks, questions go to the user of the host. Ends with its input.
     const { client } = await connect(args, terminal, args.at(0))
     const relay = relayOf({
       handler: createMcpHandler(client, {
+        tellContext: true,
         onError: (error) => err.line(`A request has failed: ${printableLine(String(error), 4_000)}`),
       }),
       write: (message) => out.json(message),
