@@ -385,6 +385,38 @@ describe('over a client', () => {
     expect(await response.json()).toMatchObject({ result: { content: [{ text: 'Bonjour' }] } })
   })
 
+  it('reports why the agent cannot be reached, and tells its clients a fixed text', async () => {
+    const client = new A2AClient({
+      card: fakeAgent('Hello').card,
+      fetch: () => Promise.reject(new Error('connect ECONNREFUSED')),
+      retry: { attempts: 1 },
+    })
+    const errors: unknown[] = []
+    const mcp = createMcpHandler(client, { onError: (error) => errors.push(error) })
+    const params = { name: 'default', arguments: { message: 'Hi' } }
+    const response = await mcp(statelessRequest(1, 'tools/call', params))
+    expect(await response.text()).not.toContain('ECONNREFUSED')
+    expect(errors.map(String)).toEqual([expect.stringContaining('ECONNREFUSED')])
+  })
+
+  it('reports no refusal of the agent, and no time limit of a call', async () => {
+    const agent = fakeAgent((run) => run.requireInput('Which city?').then(() => undefined))
+    const errors: unknown[] = []
+    const options = { onError: (error: unknown) => errors.push(error) }
+    const slow = new A2AClient({
+      card: agent.card,
+      fetch: (_, init) =>
+        new Promise((_, reject) =>
+          init.signal?.addEventListener('abort', () => reject(init.signal?.reason as Error)),
+        ),
+      timeoutMs: 1,
+    })
+    const params = { name: 'default', arguments: { message: 'Hi', taskId: 'x' } }
+    for (const client of [new A2AClient({ card: agent.card, fetch: agent.fetch }), slow])
+      await (await createMcpHandler(client, options)(statelessRequest(1, 'tools/call', params))).text()
+    expect(errors).toEqual([])
+  })
+
   it('says nothing of a failure on the way to it', async () => {
     const errors: unknown[] = []
     const failure = new Error('No route to 10.0.0.1')
