@@ -9,6 +9,7 @@ import type { JsonObject } from '../core/json-types.js'
 import { isInterrupted } from '../core/lifecycle.js'
 import { observed, onAbort } from '../runtime/abort.js'
 import { recordOf, type Unread } from '../runtime/unread.js'
+import type { MessageContent } from '../client/message.js'
 import type { RunOptions, RunResult, RunUpdate } from '../client/run/run-types.js'
 import type { RemoteTask } from '../wire/client/dialect.js'
 import { openQuestionsOf } from '../wire/question/questions.js'
@@ -22,7 +23,7 @@ import { answerTo, inputRequestsOf, isForOthers } from './questions.js'
 import { Refusal } from './refusal.js'
 import { cancel, deferred, deliver, isLate, knownTask, left, seen, untilChanged } from './remote-tasks.js'
 import { errorResult, questionResult, resultOfMessage, resultOfTask } from './results.js'
-import { BEGUN, taskOf } from './tasks.js'
+import { BEGUN, sessionTaskOf, taskOf } from './tasks.js'
 import { saidBy, toolOf, type Said, type Tool } from './tools.js'
 
 /** Begins to work, and reports what happens. Resolves when the task ends or waits. */
@@ -43,12 +44,38 @@ export async function callTool(scene: Scene, call: Call): Promise<Answered> {
     return await answerCall(scene, call, tool, { taskId: requestState, responses })
   }
   const said = saidBy(tool, given)
-  if ('problem' in said) return { result: errorResult(said.problem) }
+  if ('problem' in said) return problem(call, said.problem)
   const question = said.taskId === undefined ? undefined : questionIn(said.taskId)
   if (question !== undefined) return await answerInWords(scene, call, tool, { ...said, ...question })
   const at = new Date(scene.settings.clock.now()).toISOString()
   const message = { ...said, metadata: { skill: tool.skill, [BEGUN]: { at } } }
-  return await followed(scene, call, tool, (options) => scene.agent.run(message, options))
+  return await sent(scene, call, tool, message)
+}
+
+/** A problem that a model can do something about. There is no task of which it could be the result. */
+function problem({ isTask }: Call, text: string): Answered {
+  if (isTask) throw new Refusal('params', text)
+  return { result: errorResult(text) }
+}
+
+/** Sends the message, and answers with its outcome, or with the task where the call is to be one. */
+async function sent(scene: Scene, call: Call, tool: Tool, message: MessageContent): Promise<Answered> {
+  const { agent, settings } = scene
+  if (!call.isTask) return await followed(scene, call, tool, (options) => agent.run(message, options))
+  const result = await agent.send(message, { returnImmediately: true })
+  // An agent that replies without a task has nothing to ask for later.
+  if (result.type === 'message') return { result: resultOfMessage(result.message, tool, settings) }
+  return { result: { task: sessionTaskOf(result.task, settings) } }
+}
+
+/** The result of a task, for a client with a session: it waits until the task ends, and asks the user meanwhile. */
+export async function resultOfCall(scene: Scene, call: Call, taskId: string): Promise<Answered> {
+  const task = await knownTask(scene, taskId)
+  const handle = { taskId, messageId: task.messages[0]?.messageId ?? taskId }
+  const related = { ...call, relatedTask: taskId }
+  return await followed(scene, related, toolOf(scene.tools, task), (options) =>
+    scene.agent.resume(handle, options),
+  )
 }
 
 /** The answer of a model to the question that an earlier result has shown. The same answer again has the same outcome. */
@@ -58,22 +85,22 @@ async function answerInWords(
   tool: Tool,
   { key, taskId, parts }: Said & Question,
 ): Promise<Answered> {
-  const { agent } = scene
   const task = await knownTask(scene, taskId).catch((error: unknown) => {
     if (error instanceof Refusal) return undefined
     throw error
   })
-  if (task === undefined) return { result: errorResult('Task not found') }
+  if (task === undefined) return problem(call, 'Task not found')
   const { state, message, messages } = task
   const answer = { taskId, messageId: answerId(key), parts, metadata: { skill: tool.skill } }
   const known = messages.find(({ messageId }) => messageId === answer.messageId)
-  if (known !== undefined && textOf(known) === textOf(answer))
-    return await followed(scene, call, tool, (options) =>
-      agent.resume({ taskId, messageId: answer.messageId }, options),
-    )
+  if (known !== undefined && textOf(known) === textOf(answer)) {
+    if (call.isTask) return { result: { task: sessionTaskOf(task, scene.settings) } }
+    const handle = { taskId, messageId: answer.messageId }
+    return await followed(scene, call, tool, (options) => scene.agent.resume(handle, options))
+  }
   if (known !== undefined || message?.messageId !== key || !isInterrupted(state))
-    return { result: errorResult('The question has been answered, or the agent no longer asks it') }
-  return await followed(scene, call, tool, (options) => agent.run(answer, options))
+    return problem(call, 'The question has been answered, or the agent no longer asks it')
+  return await sent(scene, call, tool, answer)
 }
 
 /** A call that is repeated with answers to the questions of its task. */
@@ -176,11 +203,12 @@ async function followed(scene: Scene, call: Call, tool: Tool | undefined, work: 
 /** Lets a client with a session cancel the call by its id. */
 function remember(
   { running }: Scene,
-  { session, id }: Call,
+  { session, id, relatedTask }: Call,
   outcome: Promise<unknown>,
   taskId: Promise<string | undefined>,
 ): void {
-  if (session === undefined) return
+  // The task of which a request waits for the result has its own method to cancel it.
+  if (session === undefined || relatedTask !== undefined) return
   const key = keyOf(session, id)
   running.set(key, Promise.race([taskId, outcome.then(none, none)]))
   void outcome.finally(() => running.delete(key)).catch(none)
@@ -231,13 +259,22 @@ async function finished(
       asked.set(key, by)
       const messageId = task.message?.messageId ?? ''
       if (by.has(messageId)) continue
-      write({ jsonrpc: '2.0', id: questionId(task.id, key, by.size), ...request })
+      const { method, params } = request
+      const id = questionId(task.id, key, by.size)
+      write({ jsonrpc: '2.0', id, method, params: withRelated(call, params) })
       by.add(messageId)
     }
     await untilChanged(scene, task, options.signal)
     result = await scene.agent.resume(handle, options)
   }
-  return resultOf(scene, call, tool, result)
+  return withRelated(call, resultOf(scene, call, tool, result))
+}
+
+/** Says which task a message is about that waits for the result of one. */
+function withRelated({ relatedTask }: Call, message: JsonObject): JsonObject {
+  if (relatedTask === undefined) return message
+  const related = { 'io.modelcontextprotocol/related-task': { taskId: relatedTask } }
+  return { ...message, _meta: { ...recordOf(message['_meta']), ...related } }
 }
 
 function resultOf(scene: Scene, call: Call, tool: Tool | undefined, result: RunResult): JsonObject {

@@ -24,7 +24,7 @@ import { toTool, type McpTool } from './tools.js'
 /** What is used of a client. */
 export type McpAgent = Pick<
   A2AClient,
-  'card' | 'run' | 'resume' | 'send' | 'getTask' | 'subscribe' | 'cancelTask'
+  'card' | 'run' | 'resume' | 'send' | 'getTask' | 'listTasks' | 'subscribe' | 'cancelTask'
 >
 
 /** What is used of a request handler: that of an agent, or that of a gateway. */

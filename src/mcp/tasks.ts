@@ -45,6 +45,13 @@ export function taskOf(task: RemoteTask, { clock, ttlMs, pollIntervalMs }: Setti
   }
 }
 
+/** The task as clients with a session read it (2025-11-25), where a call that has an error has failed. */
+export function sessionTaskOf(task: RemoteTask, settings: Settings): JsonObject {
+  const { ttlMs = null, pollIntervalMs = null, ...base } = taskOf(task, settings)
+  const hasFailed = task.state === 'failed' || task.state === 'rejected'
+  return { ...base, ...(hasFailed && { status: 'failed' }), ttl: ttlMs, pollInterval: pollIntervalMs }
+}
+
 function begunAt(messages: RemoteTask['messages']): string | undefined {
   const begun = messages.find(({ role }) => role === 'user')?.metadata?.[BEGUN]
   const at = isRecord(begun) ? begun['at'] : undefined
