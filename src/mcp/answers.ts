@@ -6,11 +6,11 @@
 import { A2AError } from '../core/errors.js'
 import type { JsonObject } from '../core/json-types.js'
 import { recordOf } from '../runtime/unread.js'
-import { challengeOf } from '../server/binding/challenge.js'
 import { toA2AError } from '../server/streams/frame-stream.js'
 import type { Source } from '../server/streams/source.js'
 import type { Frame } from '../server/streams/sse.js'
 import { describeError, retryAfterSeconds } from '../wire/errors.js'
+import { challengeFor } from './authorization.js'
 import type { OpenChannel } from './channel.js'
 import type { McpAgent, Settings } from './options.js'
 import { TASKS, type Call, type RequestId } from './protocol.js'
@@ -61,7 +61,7 @@ export function toRefusal(
   // All other errors that clients do not see have been reported.
   if (UNREACHABLE.some((each) => A2AError.is(thrown, each))) settings.onError(thrown)
   if (error.code === 'UNAUTHENTICATED') {
-    const headers = agent === undefined ? {} : { 'www-authenticate': challengeOf(agent.card) }
+    const headers = agent === undefined ? {} : { 'www-authenticate': challengeFor(agent.card, settings.url) }
     return new Refusal('internal', message, { status: 401, headers })
   }
   if (error.code === 'PERMISSION_DENIED') return new Refusal('internal', message, { status: http })

@@ -17,6 +17,8 @@ import {
   requireWhole,
 } from '../runtime/options.js'
 import { reportError } from '../runtime/report.js'
+import { parseUrl } from '../runtime/url.js'
+import { quote } from '../runtime/describe.js'
 import type { AgentCard } from '../schemas/agent-card.js'
 import type { HandlerFetch } from '../server/binding/fetch.js'
 import { toTool, type McpTool } from './tools.js'
@@ -62,6 +64,12 @@ export interface McpOptions {
   /** The time from its beginning for which a task can be asked for, in ms: that of your retention. Default is no limit. */
   readonly ttlMs?: number | undefined
   /**
+   * The public URL of this server. With it, and a card that names a server of OAuth 2 or OpenID Connect, the handler answers `GET`
+   * of `/.well-known/oauth-protected-resource` and of paths below it, and a refusal of credentials names that address. Default is
+   * none.
+   */
+  readonly url?: string | undefined
+  /**
    * Origins whose pages may call, such as `https://app.example`. Pages of this machine may always. Requests from all others are
    * answered with 403; clients that are no browsers send no origin. Default is none.
    */
@@ -86,6 +94,7 @@ export interface Settings {
   readonly waitMs: number
   readonly pollIntervalMs: number
   readonly ttlMs: number | null
+  readonly url: string | undefined
   readonly origins: readonly string[]
   readonly maxBodyBytes: number
   readonly maxCalls: number
@@ -94,7 +103,7 @@ export interface Settings {
 }
 
 const KEYS = [
-  ...['tools', 'tellContext', 'waitMs', 'pollIntervalMs', 'ttlMs', 'origins'],
+  ...['tools', 'tellContext', 'waitMs', 'pollIntervalMs', 'ttlMs', 'url', 'origins'],
   ...['maxBodyBytes', 'maxCalls', 'onError', 'clock'],
 ]
 
@@ -116,7 +125,7 @@ export function toSettings(options: McpOptions): Settings {
   requireFunctions(given, ['onError'])
   requireClock(clock)
   return {
-    ...{ origins: origins.map(originOf), tellContext, clock },
+    ...{ origins: origins.map(originOf), tellContext, clock, url: given.url && urlOf(given.url) },
     tools: Object.fromEntries(Object.entries(tools).map(([id, tool]) => [id, toTool(id, tool)])),
     waitMs: requireDelay('waitMs', waitMs, 0),
     pollIntervalMs: requireDelay('pollIntervalMs', pollIntervalMs),
@@ -125,6 +134,14 @@ export function toSettings(options: McpOptions): Settings {
     maxCalls: requireWhole('maxCalls', maxCalls),
     onError: given.onError ?? ((error) => reportError(error, { during: 'A request of MCP failed' })),
   }
+}
+
+function urlOf(given: string): string {
+  const { protocol = '', search, hash } = (typeof given === 'string' && parseUrl(given)) || {}
+  if (/^https?:$/.test(protocol) && search === '' && hash === '') return given
+  throw new TypeError(
+    `"url" must be an http or https URL without a query, such as 'https://agent.example/mcp', got ${quote(given)}`,
+  )
 }
 
 function originOf(given: string): string {
