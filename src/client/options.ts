@@ -143,6 +143,7 @@ const RUN_KEYS = [
   'onStart',
   'repeats',
   'onUpdate',
+  'keepUpdates',
   'onInputRequired',
   'onQuestions',
   'onAuthRequired',

@@ -3,13 +3,14 @@
  *
  * @module
  */
+import { A2AError } from '../core/errors.js'
 import type { JsonObject } from '../core/json-types.js'
 import { recordOf } from '../runtime/unread.js'
-import { challengeOf } from '../server/binding/challenge.js'
 import { toA2AError } from '../server/streams/frame-stream.js'
 import type { Source } from '../server/streams/source.js'
 import type { Frame } from '../server/streams/sse.js'
 import { describeError, retryAfterSeconds } from '../wire/errors.js'
+import { challengeFor } from './authorization.js'
 import type { OpenChannel } from './channel.js'
 import type { McpAgent, Settings } from './options.js'
 import { TASKS, type Call, type RequestId } from './protocol.js'
@@ -35,6 +36,8 @@ export interface Scene {
 export type Answered =
   { readonly result: JsonObject; readonly session?: string } | { readonly frames: Source<Frame> }
 
+export type Method = (scene: Scene, call: Call) => Answered | Promise<Answered>
+
 /** For requests of the extension for tasks by a client that does not declare it. */
 export function missingTasks(): Refusal {
   const requiredCapabilities = { extensions: { [TASKS]: {} } }
@@ -44,6 +47,9 @@ export function missingTasks(): Refusal {
   })
 }
 
+/** Failures on the way to the agent. */
+const UNREACHABLE = ['EXTERNAL_SERVICE_ERROR', 'INVALID_AGENT_RESPONSE'] as const
+
 /** The error that a client gets. Reports what it gets only as a fixed text. */
 export function toRefusal(
   { agent, settings }: Pick<Scene, 'settings'> & { readonly agent?: McpAgent },
@@ -52,8 +58,10 @@ export function toRefusal(
   if (thrown instanceof Refusal) return thrown
   const error = toA2AError(thrown, 'MCP', settings.onError)
   const { message, code, http } = describeError(error)
+  // All other errors that clients do not see have been reported.
+  if (UNREACHABLE.some((each) => A2AError.is(thrown, each))) settings.onError(thrown)
   if (error.code === 'UNAUTHENTICATED') {
-    const headers = agent === undefined ? {} : { 'www-authenticate': challengeOf(agent.card) }
+    const headers = agent === undefined ? {} : { 'www-authenticate': challengeFor(agent.card, settings.url) }
     return new Refusal('internal', message, { status: 401, headers })
   }
   if (error.code === 'PERMISSION_DENIED') return new Refusal('internal', message, { status: http })

@@ -7,37 +7,26 @@
 import type { A2AError } from '../core/errors.js'
 import type { JsonObject } from '../core/json-types.js'
 import { observed, onAbort } from '../runtime/abort.js'
-import { elapsed, type Clock } from '../runtime/clock.js'
 import { recordOf, type Unread } from '../runtime/unread.js'
+import type { MessageContent } from '../client/message.js'
 import type { RunOptions, RunResult, RunUpdate } from '../client/run/run-types.js'
 import type { RemoteTask } from '../wire/client/dialect.js'
 import { openQuestionsOf } from '../wire/question/questions.js'
 import { textOf } from '../wire/text.js'
 import { errorMessage, resultMessage, toRefusal, type Answered, type Scene } from './answers.js'
 import type { Channel } from './channel.js'
+import { progress } from './progress.js'
 import { isId, type Call, type RequestId } from './protocol.js'
+import { answerId, questionId, questionIn, type Question } from './question-ids.js'
 import { answerTo, inputRequestsOf, isAsking } from './questions.js'
 import { Refusal } from './refusal.js'
-import {
-  cancel,
-  deferred,
-  deliver,
-  isLate,
-  knownTask,
-  left,
-  questionId,
-  seen,
-  untilChanged,
-} from './remote-tasks.js'
+import { cancel, deferred, deliver, isLate, knownTask, left, seen, untilChanged } from './remote-tasks.js'
 import { errorResult, questionResult, resultOfMessage, resultOfTask } from './results.js'
-import { BEGUN, MAX_STATUS, taskOf } from './tasks.js'
-import { saidBy, toolOf, type Tool } from './tools.js'
+import { BEGUN, sessionTaskOf, taskOf } from './tasks.js'
+import { saidBy, toolOf, type Said, type Tool } from './tools.js'
 
 /** Begins to work, and reports what happens. Resolves when the task ends or waits. */
 export type Work = (options: RunOptions) => Promise<RunResult>
-
-/** The least time between two notifications of progress that say only that there is some, in ms. */
-const PROGRESS_MS = 1_000
 
 /** @throws {Refusal} */
 export async function callTool(scene: Scene, call: Call): Promise<Answered> {
@@ -54,10 +43,63 @@ export async function callTool(scene: Scene, call: Call): Promise<Answered> {
     return await answerCall(scene, call, tool, { taskId: requestState, responses })
   }
   const said = saidBy(tool, given)
-  if ('problem' in said) return { result: errorResult(said.problem) }
+  if ('problem' in said) return problem(call, said.problem)
+  const question = said.taskId === undefined ? undefined : questionIn(said.taskId)
+  if (question !== undefined) return await answerInWords(scene, call, tool, { ...said, ...question })
   const at = new Date(scene.settings.clock.now()).toISOString()
   const message = { ...said, metadata: { skill: tool.skill, [BEGUN]: { at } } }
-  return await followed(scene, call, tool, (options) => scene.agent.run(message, options))
+  return await sent(scene, call, tool, message)
+}
+
+/** A problem that a model can do something about. There is no task of which it could be the result. */
+function problem({ isTask }: Call, text: string): Answered {
+  if (isTask) throw new Refusal('params', text)
+  return { result: errorResult(text) }
+}
+
+/** Sends the message, and answers with its outcome, or with the task where the call is to be one. */
+async function sent(scene: Scene, call: Call, tool: Tool, message: MessageContent): Promise<Answered> {
+  const { agent, settings } = scene
+  if (!call.isTask) return await followed(scene, call, tool, (options) => agent.run(message, options))
+  const result = await agent.send(message, { returnImmediately: true })
+  // An agent that replies without a task has nothing to ask for later.
+  if (result.type === 'message') return { result: resultOfMessage(result.message, tool, settings) }
+  return { result: { task: sessionTaskOf(result.task, settings) } }
+}
+
+/** The result of a task, for a client with a session: it waits until the task ends, and asks the user meanwhile. */
+export async function resultOfCall(scene: Scene, call: Call, taskId: string): Promise<Answered> {
+  const task = await knownTask(scene, taskId)
+  const handle = { taskId, messageId: task.messages[0]?.messageId ?? taskId }
+  const related = { ...call, relatedTask: taskId }
+  return await followed(scene, related, toolOf(scene.tools, task), (options) =>
+    scene.agent.resume(handle, options),
+  )
+}
+
+/** The answer of a model to the question that an earlier result has shown. The same answer again has the same outcome. */
+async function answerInWords(
+  scene: Scene,
+  call: Call,
+  tool: Tool,
+  { key, taskId, parts }: Said & Question,
+): Promise<Answered> {
+  const task = await knownTask(scene, taskId).catch((error: unknown) => {
+    if (error instanceof Refusal) return undefined
+    throw error
+  })
+  if (task === undefined) return problem(call, 'Task not found')
+  const { message, messages } = task
+  const answer = { taskId, messageId: answerId(key), parts, metadata: { skill: tool.skill } }
+  const known = messages.find(({ messageId }) => messageId === answer.messageId)
+  if (known !== undefined && textOf(known) === textOf(answer)) {
+    if (call.isTask) return { result: { task: sessionTaskOf(task, scene.settings) } }
+    const handle = { taskId, messageId: answer.messageId }
+    return await followed(scene, call, tool, (options) => scene.agent.resume(handle, options))
+  }
+  if (known !== undefined || message?.messageId !== key || !isAsking(task))
+    return problem(call, 'The question has been answered, or the agent no longer asks it')
+  return await sent(scene, call, tool, answer)
 }
 
 /** A call that is repeated with answers to the questions of its task. */
@@ -74,7 +116,7 @@ async function answerCall(
   const { messageId, parts, extensions, isSent } = answer
   if (answer.isGivenUp) {
     await deliver(agent, task, answer)
-    return { result: resultOfTask(await knownTask(scene, taskId), tool) }
+    return { result: resultOfTask(await knownTask(scene, taskId), tool, scene.settings) }
   }
   if (parts.length === 0 && isAsking(task) && !isSent) return { result: waiting(scene, call, task) }
   const handle = { taskId, messageId: task.messages[0]?.messageId ?? taskId }
@@ -119,7 +161,11 @@ async function followed(scene: Scene, call: Call, tool: Tool | undefined, work: 
     report(update)
   }
   const outcome = observed(
-    finished(scene, call, tool, { work, write, options: { signal: scope.signal, onUpdate } }),
+    finished(scene, call, tool, {
+      work,
+      write,
+      options: { signal: scope.signal, onUpdate, keepUpdates: false },
+    }),
   )
   remember(
     scene,
@@ -155,11 +201,12 @@ async function followed(scene: Scene, call: Call, tool: Tool | undefined, work: 
 /** Lets a client with a session cancel the call by its id. */
 function remember(
   { running }: Scene,
-  { session, id }: Call,
+  { session, id, relatedTask }: Call,
   outcome: Promise<unknown>,
   taskId: Promise<string | undefined>,
 ): void {
-  if (session === undefined) return
+  // The task of which a request waits for the result has its own method to cancel it.
+  if (session === undefined || relatedTask !== undefined) return
   const key = keyOf(session, id)
   running.set(key, Promise.race([taskId, outcome.then(none, none)]))
   void outcome.finally(() => running.delete(key)).catch(none)
@@ -209,19 +256,28 @@ async function finished(
       asked.set(key, by)
       const messageId = task.message?.messageId ?? ''
       if (by.has(messageId)) continue
-      write({ jsonrpc: '2.0', id: questionId(task.id, key, by.size), ...request })
+      const { method, params } = request
+      const id = questionId(task.id, key, by.size)
+      write({ jsonrpc: '2.0', id, method, params: withRelated(call, params) })
       by.add(messageId)
     }
     await untilChanged(scene, task, options.signal)
     result = await scene.agent.resume(handle, options)
   }
-  return resultOf(scene, call, tool, result)
+  return withRelated(call, resultOf(scene, call, tool, result))
+}
+
+/** Says which task a message is about that waits for the result of one. */
+function withRelated({ relatedTask }: Call, message: JsonObject): JsonObject {
+  if (relatedTask === undefined) return message
+  const related = { 'io.modelcontextprotocol/related-task': { taskId: relatedTask } }
+  return { ...message, _meta: { ...recordOf(message['_meta']), ...related } }
 }
 
 function resultOf(scene: Scene, call: Call, tool: Tool | undefined, result: RunResult): JsonObject {
   switch (result.type) {
     case 'message':
-      return resultOfMessage(result.message, tool)
+      return resultOfMessage(result.message, tool, scene.settings)
     case 'input-required':
     case 'auth-required':
       return waiting(scene, call, result.task)
@@ -229,7 +285,7 @@ function resultOf(scene: Scene, call: Call, tool: Tool | undefined, result: RunR
     case 'failed':
     case 'rejected':
     case 'canceled':
-      return resultOfTask(result.task, tool)
+      return resultOfTask(result.task, tool, scene.settings)
     case 'aborted':
       return errorResult('The call has been canceled')
     default:
@@ -258,26 +314,4 @@ function waiting({ settings }: Scene, { capabilities, isStateless }: Call, task:
     task,
     openQuestionsOf(task).flatMap(({ url }) => url ?? []),
   )
-}
-
-/** Notifications of progress: what the agent says, and now and then that it makes something. */
-function progress(
-  { progressToken }: Call,
-  clock: Clock,
-  write: (message: JsonObject) => void,
-): (update: RunUpdate) => void {
-  if (progressToken === undefined) return () => undefined
-  let count = 0
-  let lastAt = elapsed(clock)
-  return ({ event }) => {
-    const text =
-      event.type === 'status' && event.message !== undefined ? textOf(event.message).slice(0, MAX_STATUS) : ''
-    const isSaid = event.type === 'status' && event.state === 'working' && text !== ''
-    const isMade = event.type === 'artifact' && elapsed(clock) - lastAt >= PROGRESS_MS
-    if (!isSaid && !isMade) return
-    count += 1
-    lastAt = elapsed(clock)
-    const params = { progressToken, progress: count, ...(isSaid && { message: text }) }
-    write({ jsonrpc: '2.0', method: 'notifications/progress', params })
-  }
 }

@@ -23,6 +23,7 @@ import { describeError, retryAfterSeconds } from '../wire/errors.js'
 import { toAgentFor } from './agents.js'
 import { errorMessage, resultMessage, toRefusal, type Scene } from './answers.js'
 import { cancelCall } from './calls.js'
+import { asksForMetadata, metadataOf } from './authorization.js'
 import { channels } from './channel.js'
 import { answer } from './methods.js'
 import { toSettings, type McpOptions, type McpSource, type Settings } from './options.js'
@@ -62,7 +63,7 @@ export function createMcpHandler<P extends Principal = Principal>(
   // Checks the options. The card of a request handler never changes, that of a client may.
   const known = isRecord(agent) && 'card' in agent ? toolsOf(agent.card, settings.tools) : undefined
   const served = hasMethods(agent, 'fetch') ? known : undefined
-  const { clock, maxBodyBytes, maxCalls, origins } = settings
+  const { clock, maxBodyBytes, maxCalls, origins, url } = settings
   const bodies = new BodyReader(bodyLimits(maxBodyBytes), clock)
   const heartbeat = new SseHeartbeat(clock, HEARTBEAT_MS)
   const maxPendingBytes = defaultPendingBytes()
@@ -104,6 +105,12 @@ export function createMcpHandler<P extends Principal = Principal>(
   const answerTo = async (request: HttpRequest): Promise<HttpAnswer> => {
     let id: Call['id'] | undefined
     try {
+      if (url !== undefined && asksForMetadata(request)) {
+        const agent = await agentFor(request)
+        if (agent instanceof Response) return await answerOf(agent)
+        const metadata = metadataOf(agent.card, url)
+        if (metadata !== undefined) return json(200, metadata, { 'access-control-allow-origin': '*' })
+      }
       requireOrigin(request, origins)
       if (request.method !== 'POST')
         throw new Refusal('request', 'Use POST', { status: 405, headers: { allow: 'POST' } })

@@ -4,25 +4,32 @@
  * @module
  */
 import type { JsonObject } from '../core/json-types.js'
+import { isTerminal } from '../core/lifecycle.js'
 import { recordOf } from '../runtime/unread.js'
 import type { AgentCard } from '../schemas/agent-card.js'
-import { missingTasks, type Answered, type Scene } from './answers.js'
-import { callTool } from './calls.js'
+import { missingTasks, type Answered, type Method, type Scene } from './answers.js'
+import { callTool, resultOfCall } from './calls.js'
 import { listen } from './listen.js'
 import { answerTo } from './questions.js'
 import { Refusal } from './refusal.js'
 import { cancel, deliver, knownTask } from './remote-tasks.js'
-import { SESSION_VERSIONS, sessionFor, STATELESS_VERSIONS, TASKS, type Call } from './protocol.js'
-import { detailedTaskOf } from './tasks.js'
-
-type Method = (scene: Scene, call: Call) => Answered | Promise<Answered>
+import { SESSION_VERSIONS, sessionFor, STATELESS_VERSIONS, taskIdOf, TASKS, type Call } from './protocol.js'
+import { detailedTaskOf, sessionTaskOf } from './tasks.js'
 
 /** How long clients may keep what the card says, in ms. */
 const CARD_TTL_MS = 60_000
 
+/** What clients with a session can do with tasks (2025-11-25). */
+const TASKS_CAPABILITY = { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } }
+/** The tasks of a page. */
+const PAGE = 20
+
 const listTools = ({ tools }: Scene): JsonObject => ({
   tools: [...tools.values()].map(({ listed }) => listed),
 })
+
+/** Clients with a session choose whether a call is a task. */
+const AS_TASK = { taskSupport: 'optional' }
 
 const STATELESS: Readonly<Record<string, Method>> = {
   'server/discover': ({ agent }) =>
@@ -61,7 +68,7 @@ const IN_SESSION: Readonly<Record<string, Method>> = {
     return {
       result: {
         protocolVersion: version,
-        capabilities: { tools: {} },
+        capabilities: { tools: {}, ...(version === latest && TASKS_CAPABILITY) },
         serverInfo: serverInfo(agent.card),
         ...instructions(agent.card),
       },
@@ -69,8 +76,27 @@ const IN_SESSION: Readonly<Record<string, Method>> = {
     }
   },
   ping: () => ({ result: {} }),
-  'tools/list': (scene) => ({ result: listTools(scene) }),
+  'tools/list': ({ tools }) => ({
+    result: { tools: [...tools.values()].map(({ listed }) => ({ ...listed, execution: AS_TASK })) },
+  }),
   'tools/call': callTool,
+  'tasks/get': async (scene, call) => ({
+    result: sessionTaskOf(await knownTask(scene, taskIdOf(call)), scene.settings),
+  }),
+  'tasks/result': (scene, call) => resultOfCall(scene, call, taskIdOf(call)),
+  'tasks/list': async ({ agent, settings, read }, { params: { cursor } }) => {
+    if (cursor !== undefined && typeof cursor !== 'string')
+      throw new Refusal('params', 'cursor must be a text')
+    const query = { pageSize: PAGE, historyLength: 1, ...(cursor !== undefined && { pageToken: cursor }) }
+    const { tasks, nextPageToken } = await read(async () => await agent.listTasks(query))
+    const next = nextPageToken === '' ? {} : { nextCursor: nextPageToken }
+    return { result: { tasks: tasks.map((task) => sessionTaskOf(task, settings)), ...next } }
+  },
+  'tasks/cancel': async (scene, call) => {
+    const { id, state } = await knownTask(scene, taskIdOf(call))
+    if (isTerminal(state)) throw new Refusal('params', 'The task has ended')
+    return { result: sessionTaskOf(await scene.agent.cancelTask(id), scene.settings) }
+  },
 }
 
 /** @throws {Refusal} */
@@ -82,13 +108,8 @@ export async function answer(scene: Scene, call: Call): Promise<Answered> {
     throw new Refusal('method', `Method not found: ${method.slice(0, 100)}`, {
       status: isStateless ? 404 : 200,
     })
-  if (method.startsWith('tasks/') && !capabilities.tasks) throw missingTasks()
+  if (isStateless && method.startsWith('tasks/') && !capabilities.tasks) throw missingTasks()
   return await perform(scene, call)
-}
-
-function taskIdOf({ params: { taskId } }: Call): string {
-  if (typeof taskId === 'string' && taskId !== '') return taskId
-  throw new Refusal('params', 'taskId must be the id of a task')
 }
 
 function serverInfo({ name, version }: AgentCard): JsonObject {

@@ -8,6 +8,7 @@ import type { MaybePromise } from '../core/managers.js'
 import { systemClock, type Clock } from '../runtime/clock.js'
 import {
   readOptions,
+  requireBoolean,
   requireClock,
   requireDelay,
   requireFunctions,
@@ -16,6 +17,8 @@ import {
   requireWhole,
 } from '../runtime/options.js'
 import { reportError } from '../runtime/report.js'
+import { parseUrl } from '../runtime/url.js'
+import { quote } from '../runtime/describe.js'
 import type { AgentCard } from '../schemas/agent-card.js'
 import type { HandlerFetch } from '../server/binding/fetch.js'
 import { toTool, type McpTool } from './tools.js'
@@ -23,7 +26,7 @@ import { toTool, type McpTool } from './tools.js'
 /** What is used of a client. */
 export type McpAgent = Pick<
   A2AClient,
-  'card' | 'run' | 'resume' | 'send' | 'getTask' | 'subscribe' | 'cancelTask'
+  'card' | 'run' | 'resume' | 'send' | 'getTask' | 'listTasks' | 'subscribe' | 'cancelTask'
 >
 
 /** What is used of a request handler: that of an agent, or that of a gateway. */
@@ -47,6 +50,11 @@ export interface McpOptions {
   /** What tools have beside their skills, by the ids of the skills. A skill of the card is needed for each. Default is none. */
   readonly tools?: Readonly<Record<string, McpTool>> | undefined
   /**
+   * Whether results end with a text that tells the model the `contextId` with which its next call continues the conversation. They
+   * have it in `_meta` too, which hosts do not show to models. Default is `false`.
+   */
+  readonly tellContext?: boolean | undefined
+  /**
    * The time that a call may take to be answered at once, in ms. After it the call becomes a task, or a stream where the client
    * does not declare the extension for tasks. Default is 1,000.
    */
@@ -55,6 +63,12 @@ export interface McpOptions {
   readonly pollIntervalMs?: number | undefined
   /** The time from its beginning for which a task can be asked for, in ms: that of your retention. Default is no limit. */
   readonly ttlMs?: number | undefined
+  /**
+   * The public URL of this server. With it, and a card that names a server of OAuth 2 or OpenID Connect, the handler answers `GET`
+   * of `/.well-known/oauth-protected-resource` and of paths below it, and a refusal of credentials names that address. Default is
+   * none.
+   */
+  readonly url?: string | undefined
   /**
    * Origins whose pages may call, such as `https://app.example`. Pages of this machine may always. Requests from all others are
    * answered with 403; clients that are no browsers send no origin. Default is none.
@@ -76,9 +90,11 @@ export interface McpOptions {
 /** Options that were checked. */
 export interface Settings {
   readonly tools: Readonly<Record<string, McpTool>>
+  readonly tellContext: boolean
   readonly waitMs: number
   readonly pollIntervalMs: number
   readonly ttlMs: number | null
+  readonly url: string | undefined
   readonly origins: readonly string[]
   readonly maxBodyBytes: number
   readonly maxCalls: number
@@ -87,21 +103,29 @@ export interface Settings {
 }
 
 const KEYS = [
-  ...['tools', 'waitMs', 'pollIntervalMs', 'ttlMs', 'origins'],
+  ...['tools', 'tellContext', 'waitMs', 'pollIntervalMs', 'ttlMs', 'url', 'origins'],
   ...['maxBodyBytes', 'maxCalls', 'onError', 'clock'],
 ]
 
 /** @throws {TypeError | RangeError} naming the invalid option. */
 export function toSettings(options: McpOptions): Settings {
   const given = readOptions(options, KEYS, 'createMcpHandler')
-  const { tools = {}, waitMs = 1_000, pollIntervalMs = 1_000, ttlMs, origins = [] } = given
+  const {
+    tools = {},
+    tellContext = false,
+    waitMs = 1_000,
+    pollIntervalMs = 1_000,
+    ttlMs,
+    origins = [],
+  } = given
   const { maxBodyBytes = 4_194_304, maxCalls = 1_000, clock = systemClock } = given
   requireObject('tools', tools, 'createMcpHandler')
+  requireBoolean('tellContext', tellContext)
   requireStrings('origins', origins)
   requireFunctions(given, ['onError'])
   requireClock(clock)
   return {
-    ...{ origins: origins.map(originOf), clock },
+    ...{ origins: origins.map(originOf), tellContext, clock, url: given.url && urlOf(given.url) },
     tools: Object.fromEntries(Object.entries(tools).map(([id, tool]) => [id, toTool(id, tool)])),
     waitMs: requireDelay('waitMs', waitMs, 0),
     pollIntervalMs: requireDelay('pollIntervalMs', pollIntervalMs),
@@ -110,6 +134,14 @@ export function toSettings(options: McpOptions): Settings {
     maxCalls: requireWhole('maxCalls', maxCalls),
     onError: given.onError ?? ((error) => reportError(error, { during: 'A request of MCP failed' })),
   }
+}
+
+function urlOf(given: string): string {
+  const { protocol = '', search, hash } = (typeof given === 'string' && parseUrl(given)) || {}
+  if (/^https?:$/.test(protocol) && search === '' && hash === '') return given
+  throw new TypeError(
+    `"url" must be an http or https URL without a query, such as 'https://agent.example/mcp', got ${quote(given)}`,
+  )
 }
 
 function originOf(given: string): string {

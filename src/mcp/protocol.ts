@@ -48,6 +48,10 @@ export interface Call {
   /** Present where the client wants to hear of progress. */
   readonly progressToken?: RequestId
   readonly session?: string
+  /** Whether a client with a session wants the call as a task (2025-11-25). */
+  readonly isTask: boolean
+  /** The task whose result a client with a session waits for. */
+  readonly relatedTask?: string
 }
 
 /** A message of the client. */
@@ -85,7 +89,7 @@ function readCall(message: Message, request: HttpRequest): Call {
   const base = { ...message, ...(isId(progressToken) && { progressToken }) }
   const version = request.header('mcp-protocol-version')
   if (VERSION_KEY in meta || STATELESS_VERSIONS.includes(version ?? ''))
-    return { ...base, isStateless: true, capabilities: declaredIn(message, meta, request) }
+    return { ...base, isStateless: true, isTask: false, capabilities: declaredIn(message, meta, request) }
   if (message.method !== 'initialize') requireSessionVersion(version)
   const session = request.header('mcp-session-id') ?? undefined
   const isStateless = false
@@ -93,8 +97,15 @@ function readCall(message: Message, request: HttpRequest): Call {
     ...base,
     isStateless,
     capabilities: capabilitiesOf(session),
+    isTask: isRecord(message.params['task']),
     ...(session !== undefined && { session }),
   }
+}
+
+/** The id of the task that a request is about. @throws {Refusal} */
+export function taskIdOf({ params: { taskId } }: Call): string {
+  if (typeof taskId === 'string' && taskId !== '') return taskId
+  throw new Refusal('params', 'taskId must be the id of a task')
 }
 
 /** The id of the request that an error is about. */

@@ -11,7 +11,6 @@ import type { JsonObject, ReadonlyJson } from '../core/json-types.js'
 import { isInterrupted } from '../core/lifecycle.js'
 import type { Part } from '../core/task.js'
 import { isRecord, recordOf, type Unread } from '../runtime/unread.js'
-import { fittingId } from '../server/idempotency.js'
 import type { RemoteTask } from '../wire/client/dialect.js'
 import { formOf, resolved, valueFromText, type Form, type FormOption } from '../wire/question/form.js'
 import {
@@ -25,6 +24,7 @@ import {
 import { violationOf } from '../wire/question/violation.js'
 import { textOf } from '../wire/text.js'
 import type { Capabilities } from './protocol.js'
+import { answerId } from './question-ids.js'
 
 /** A request for the user, without its place in JSON-RPC. */
 export interface InputRequest {
@@ -114,9 +114,7 @@ export function answerTo(task: RemoteTask, responses: Unread): Answer {
   const text = action === 'accept' ? recordOf(content)?.[ANSWER] : undefined
   const parts: Part[] = typeof text === 'string' ? [{ text }] : []
   const answered = Object.keys(answers)
-  const messageId = fittingId(
-    [task.message?.messageId ?? task.id, 'answer', ...answered.map(encodeURIComponent)].join('/'),
-  )
+  const messageId = answerId(task.message?.messageId ?? task.id, answered)
   const base = { messageId, isGivenUp, isSent }
   if (answered.length === 0) return { ...base, parts }
   return { ...base, parts: [answerPart(answers), ...parts], extensions: [QUESTIONS] }

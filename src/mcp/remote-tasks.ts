@@ -12,6 +12,7 @@ import { fittingId } from '../server/idempotency.js'
 import type { RemoteTask } from '../wire/client/dialect.js'
 import type { McpAgent, Settings } from './options.js'
 import type { RequestId } from './protocol.js'
+import { questionIn } from './question-ids.js'
 import { answerTo, type Answer } from './questions.js'
 import type { Reads } from './reads.js'
 import { Refusal } from './refusal.js'
@@ -23,23 +24,13 @@ interface Reading {
 }
 
 /**
- * The id of a request to the client: any process can tell by it which question of which task the answer is for.
- *
- * @param times - How often this call has asked it before.
- */
-export function questionId(taskId: string, key: string, times = 0): string {
-  return `${taskId.length}${times === 0 ? '' : `.${times}`}/${taskId}/${key}`
-}
-
-/**
  * Takes the answer of a client with a session. Late answers, and answers to nothing, have no effect. Such a client hears nothing of
  * an answer that does not fit: the agent gets it as words, asks again, and says what it wants.
  */
 export async function takeResponse(scene: Reading, id: RequestId, result: Unread | undefined): Promise<void> {
-  const [, length = '0', rest = ''] = /^(\d{1,4})(?:\.\d+)?\/(.+)$/s.exec(String(id)) ?? []
-  const taskId = rest.slice(0, Number(length))
-  const key = rest.slice(taskId.length + 1)
-  if (taskId === '' || key === '') return
+  const question = questionIn(String(id))
+  if (question === undefined) return
+  const { taskId, key } = question
   const task = await knownTask(scene, taskId)
   const response = result ?? { action: 'cancel' }
   try {

@@ -7,9 +7,9 @@ import type { TaskState } from '../core/lifecycle.js'
 import type { JsonObject } from '../core/json-types.js'
 import { isRecord } from '../runtime/unread.js'
 import { awaitedOthersOf } from '../wire/question/questions.js'
-import { textOf } from '../wire/text.js'
 import type { RemoteTask } from '../wire/client/dialect.js'
 import type { Settings } from './options.js'
+import { statusOf } from './progress.js'
 import type { Capabilities } from './protocol.js'
 import { inputRequestsOf } from './questions.js'
 import { resultOfTask } from './results.js'
@@ -29,14 +29,12 @@ const STATUS: Readonly<Record<TaskState, 'working' | 'input_required' | 'complet
 
 /** The key of metadata of a message under which the time is when its call began. Tasks of A2A do not say when they began. */
 export const BEGUN = 'a2a-tasks.dev/mcp'
-/** The most characters of a status message. */
-export const MAX_STATUS = 4_096
 
 /** The task without what its status has besides. */
 export function taskOf(task: RemoteTask, { clock, ttlMs, pollIntervalMs }: Settings): JsonObject {
   const { state, message, updatedAt, messages } = task
   const lastUpdatedAt = updatedAt ?? new Date(clock.now()).toISOString()
-  const statusMessage = message === undefined ? '' : textOf(message).slice(0, MAX_STATUS)
+  const statusMessage = message === undefined ? '' : statusOf(message)
   return {
     taskId: task.id,
     status: awaitedOthersOf(task) ? 'working' : STATUS[state],
@@ -46,6 +44,13 @@ export function taskOf(task: RemoteTask, { clock, ttlMs, pollIntervalMs }: Setti
     ttlMs,
     pollIntervalMs,
   }
+}
+
+/** The task as clients with a session read it (2025-11-25), where a call that has an error has failed. */
+export function sessionTaskOf(task: RemoteTask, settings: Settings): JsonObject {
+  const { ttlMs = null, pollIntervalMs = null, ...base } = taskOf(task, settings)
+  const hasFailed = task.state === 'failed' || task.state === 'rejected'
+  return { ...base, ...(hasFailed && { status: 'failed' }), ttl: ttlMs, pollInterval: pollIntervalMs }
 }
 
 function begunAt(messages: RemoteTask['messages']): string | undefined {
@@ -67,7 +72,10 @@ export function detailedTaskOf(
       // Requests for the user are JSON.
       return { ...base, inputRequests: inputRequestsOf(task, capabilities) as unknown as JsonObject }
     case 'completed':
-      return { ...base, result: { resultType: 'complete', ...resultOfTask(task, toolOf(tools, task)) } }
+      return {
+        ...base,
+        result: { resultType: 'complete', ...resultOfTask(task, toolOf(tools, task), settings) },
+      }
     default:
       return base
   }

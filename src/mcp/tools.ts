@@ -16,8 +16,8 @@ export interface McpTool {
   /** Default is the id of the skill, with `_` for what names of tools cannot have. */
   readonly name?: string | undefined
   /**
-   * A JSON Schema of an object without the properties `taskId` and `message`. The agent gets the arguments as a data part.
-   * Default is `{ message: string }`, which the agent gets as a text.
+   * A JSON Schema of an object without the properties `taskId`, `contextId` and `message`. The agent gets the arguments as a data
+   * part. Default is `{ message: string }`, which the agent gets as a text.
    */
   readonly inputSchema?: object | undefined
   /** A JSON Schema of the data part of the result. What does not fit is an error of the tool. Default is none. */
@@ -44,13 +44,16 @@ export function toTool(id: string, given: McpTool): McpTool {
     if (tool[name] !== undefined) requireObject(`${path}.${name}`, tool[name], WHERE)
   if (tool.inputSchema !== undefined && !isOpenObject({ ...tool.inputSchema }))
     throw new TypeError(
-      `"${path}.inputSchema" must be the JSON Schema of an object without the properties "taskId" and "message"`,
+      `"${path}.inputSchema" must be the JSON Schema of an object without the properties ${OWN.join(', ')}`,
     )
   return tool
 }
 
+/** The arguments that each tool has beside those of its schema. */
+const OWN = ['message', 'taskId', 'contextId']
+
 function isOpenObject({ type, properties = {} }: Unread): boolean {
-  return type === 'object' && isRecord(properties) && !('taskId' in properties) && !('message' in properties)
+  return type === 'object' && isRecord(properties) && !OWN.some((name) => name in properties)
 }
 
 /** A skill as a tool. */
@@ -68,6 +71,10 @@ const MAX_NAME = 128
 const TASK_ID = {
   type: 'string',
   description: 'To answer a question of an earlier call: the taskId that it has returned',
+}
+const CONTEXT_ID = {
+  type: 'string',
+  description: 'To continue a conversation: the contextId that an earlier call has returned',
 }
 const MESSAGE = { type: 'string', description: 'What to do, in words' }
 const ANSWER = { type: 'string', description: 'The answer to a question of an earlier call, with its taskId' }
@@ -131,35 +138,41 @@ function listed(
 
 const PLAIN = {
   type: 'object',
-  properties: { message: MESSAGE, taskId: TASK_ID },
+  properties: { message: MESSAGE, taskId: TASK_ID, contextId: CONTEXT_ID },
   required: ['message'],
   additionalProperties: false,
 }
 
-/** The schema of the tool, with what an answer to a question has. */
+/** The schema of the tool, with what an answer to a question has, and the conversation. */
 function withAnswer({ properties = {}, ...others }: Unread): Unread {
-  return { ...others, properties: { ...(properties as object), message: ANSWER, taskId: TASK_ID } }
+  const own = { message: ANSWER, taskId: TASK_ID, contextId: CONTEXT_ID }
+  return { ...others, properties: { ...(properties as object), ...own } }
 }
 
 /** What a call says: a message to a new task, or an answer to one. */
 export interface Said {
   readonly parts: readonly Part[]
   readonly taskId?: string
+  readonly contextId?: string
 }
 
 /** The message, or why the arguments are none. The agent checks data itself. */
 export function saidBy({ given }: Tool, args: Unread): Said | { readonly problem: string } {
-  const { taskId, message } = args
-  const isAnswer = typeof taskId === 'string' && taskId !== ''
-  if (isAnswer || given.inputSchema === undefined) {
+  const { taskId, contextId, ...data } = args
+  const { message } = data
+  // Models fill in what they do not need by empty texts.
+  const ids = Object.fromEntries(
+    Object.entries({ taskId, contextId }).filter(([, id]) => typeof id === 'string' && id !== ''),
+  )
+  if ('taskId' in ids || given.inputSchema === undefined) {
     if (typeof message !== 'string' || message === '') return { problem: '"message" must be a text' }
-    return { parts: [{ text: message }], ...(isAnswer && { taskId }) }
+    return { ...ids, parts: [{ text: message }] }
   }
-  const found = violationOf(given.inputSchema, args)
+  const found = violationOf(given.inputSchema, data)
   if (found !== undefined)
     return { problem: `${found.path.replace(/^\./, '') || 'The input'} ${found.reason}` }
   // The body is JSON.
-  return { parts: [{ data: args as JsonObject }] }
+  return { ...ids, parts: [{ data: data as JsonObject }] }
 }
 
 /** What is wrong with the structured result; `undefined` if it fits. */

@@ -29,3 +29,20 @@ test('a resumed run reports the state of its task once', async () => {
   expect(received).toEqual(['task working', 'artifact working', 'status completed'])
   await first
 })
+
+test('a run keeps what the agent has said, and none of it with keepUpdates: false', async () => {
+  const agent = fakeAgent(async (run) => {
+    run.update('Looking')
+    await Promise.resolve()
+  })
+  const client = new A2AClient({ card: agent.card, fetch: agent.fetch })
+  expect(await client.run('go')).toMatchObject({ type: 'completed', text: 'Looking' })
+  const told: string[] = []
+  const result = await client.run('go', {
+    keepUpdates: false,
+    onUpdate: ({ event }) => void told.push(event.type),
+  })
+  expect(result).toMatchObject({ type: 'completed', text: '', task: { messages: [{ role: 'user' }] } })
+  expect(told.length).toBeGreaterThan(1)
+  await expect(client.run('go', { keepUpdates: 1 as never })).rejects.toThrow('"keepUpdates" must be')
+})

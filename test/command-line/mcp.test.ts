@@ -1,9 +1,13 @@
 /** `mcp`: an agent as a server of MCP on standard input and output, in a process of its own. */
 import { spawn } from 'node:child_process'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
 import { tmpdir } from 'node:os'
 import { expect, onTestFinished, test } from 'vitest'
 import { A2AClient } from 'a2a-tasks/client'
+import { fakeAgent } from 'a2a-tasks/testing'
 import { serveAgent } from './support/agents.js'
 import { PROGRAM, runProcess } from './support/program.js'
 
@@ -16,8 +20,9 @@ function startHost(args: readonly string[], env: Readonly<Record<string, string>
   const { PATH } = process.env
   const child = spawn(process.execPath, [PROGRAM, 'mcp', ...args], {
     env: { PATH, HOME: tmpdir(), ...env },
-    stdio: ['pipe', 'pipe', 'inherit'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   })
+  const errors = text(child.stderr)
   onTestFinished(() => void child.kill('SIGKILL'))
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   const send = (message: object): void => void child.stdin.write(`${JSON.stringify(message)}\n`)
@@ -32,7 +37,7 @@ function startHost(args: readonly string[], env: Readonly<Record<string, string>
     child.stdin.end()
     return ended
   }
-  return { send, next, ask, end, child }
+  return { send, next, ask, end, errors, child }
 }
 
 const stateless = (params: object = {}): object => ({
@@ -59,7 +64,7 @@ test('a host with a session lists tools, calls them, and asks its user', async (
   expect(await ask('tools/list')).toMatchObject({ id: 2, result: { tools: [{ name: 'default' }] } })
   expect(await ask('tools/call', call('spell Hello'))).toMatchObject({
     id: 3,
-    result: { content: [{ text: 'Hello' }] },
+    result: { content: [{ text: 'Hello' }, { text: expect.stringContaining('"contextId"') as unknown }] },
   })
   const asked = await ask('tools/call', call('form'))
   expect(asked).toMatchObject({ method: 'elicitation/create', params: { message: 'Where?' } })
@@ -70,7 +75,10 @@ test('a host with a session lists tools, calls them, and asks its user', async (
   })
   expect(await next()).toMatchObject({
     id: 4,
-    result: { content: [{ text: '{"city":"Rome","class":"first"}' }], isError: false },
+    result: {
+      content: [{ text: '{"city":"Rome","class":"first"}' }, expect.anything() as unknown],
+      isError: false,
+    },
   })
   expect(await end()).toBe(0)
 })
@@ -120,4 +128,23 @@ test('calls with the credentials of the command line, and says why it cannot', a
   const { code, stdout, stderr } = await runProcess(['mcp', 'http://127.0.0.1:9'])
   expect([code === 0, stdout]).toEqual([false, ''])
   expect(stderr).not.toBe('')
+})
+
+test('says once why its agent cannot be reached any more', async () => {
+  const served = createServer()
+  await new Promise<void>((resolve) => served.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(served.address() as AddressInfo).port}`
+  const { card } = fakeAgent('Hi', { card: { url } })
+  served.on('request', (_, response: ServerResponse) => response.end(JSON.stringify(card)))
+  const { ask, end, errors } = startHost([url])
+  expect(await ask('tools/list')).toMatchObject({ result: { tools: [{ name: 'default' }] } })
+  served.closeAllConnections()
+  await new Promise((resolve) => served.close(resolve))
+  for (let count = 0; count < 2; count += 1)
+    expect(await ask('tools/call', call('hi'))).toMatchObject({
+      error: { message: expect.anything() as unknown },
+    })
+  await end()
+  const lines = (await errors).split('\n').filter((line) => line !== '')
+  expect(lines).toEqual([expect.stringMatching(/^A request has failed: .*cannot be reached/)])
 })

@@ -87,6 +87,7 @@ describe('tools', () => {
       'city',
       'message',
       'taskId',
+      'contextId',
     ])
   })
 
@@ -213,11 +214,64 @@ describe('a longer call', () => {
       method: 'notifications/progress',
       params: { progressToken: 'p', progress: count, message },
     })
-    expect(messages.slice(0, -1)).toEqual([progress(1, 'One'), progress(2, 'Two')])
+    expect(messages.slice(0, -1)).toEqual([progress(0.001, 'One'), progress(0.002, 'Two')])
     expect(messages.at(-1)).toMatchObject({
       id: 1,
       result: { resultType: 'complete', content: [{ text: 'Done' }] },
     })
+  })
+
+  it('has progress that increases whatever the agent reports, in its status too', async () => {
+    const { mcp, ask, tasks } = sceneOf(async (run) => {
+      const reports = [
+        'Looking',
+        { message: 'Sorting', current: 3, total: 10 },
+        { current: 2, total: 10 },
+        'Still',
+        { current: 4, total: 10 },
+        { message: 'Much', current: 1e300 },
+        'More',
+      ]
+      for (const report of reports) {
+        run.update(report)
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+      await run.requireInput('Which city?')
+    })
+    const params = { name: 'default', arguments: { message: 'Go' } }
+    const response = await mcp(statelessRequest(1, 'tools/call', params, { progressToken: 'p' }))
+    const told: unknown[] = []
+    const decoder = new TextDecoder()
+    for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>)
+      for (const { params: each } of messagesIn(decoder.decode(chunk)))
+        if (each !== undefined) told.push(each)
+    expect(told).toEqual(
+      [
+        { progress: 0.001, message: 'Looking' },
+        { progress: 3, total: 10, message: 'Sorting' },
+        { progress: 3.001, total: 10, message: '2 of 10' },
+        { progress: 3.002, total: 10, message: 'Still' },
+        { progress: 4, total: 10, message: '4 of 10' },
+        { progress: 1e300, message: 'Much' },
+      ].map((each) => ({ progressToken: 'p', ...each })),
+    )
+    const { result } = await ask('tasks/get', { taskId: tasks.listTasks()[0]?.id }, { tasks: true })
+    expect(result['statusMessage']).toBe('Which city?')
+  })
+
+  it('has no progress as its result', async () => {
+    const { say, ask } = sceneOf(async (run) => {
+      run.update({ message: 'Sorting', current: 3, total: 10 })
+      run.update('Packing')
+      await Promise.resolve(undefined)
+    })
+    for (const declared of [{}, { tasks: true }, { progressToken: 'p' }]) {
+      const { result } = await say('Go', declared)
+      expect(result['content']).toEqual([{ type: 'text', text: '' }])
+      const { taskId } = (result['_meta'] as { 'a2a-tasks.dev/task': Json })['a2a-tasks.dev/task']
+      const read = await ask('tasks/get', { taskId }, { tasks: true })
+      expect((read.result['result'] as Json)['content']).toEqual(result['content'])
+    }
   })
 
   it('becomes a stream after waitMs', async () => {
@@ -329,6 +383,38 @@ describe('over a client', () => {
     const params = { name: 'default', arguments: { message: 'x' } }
     const response = await mcp(statelessRequest(1, 'tools/call', params))
     expect(await response.json()).toMatchObject({ result: { content: [{ text: 'Bonjour' }] } })
+  })
+
+  it('reports why the agent cannot be reached, and tells its clients a fixed text', async () => {
+    const client = new A2AClient({
+      card: fakeAgent('Hello').card,
+      fetch: () => Promise.reject(new Error('connect ECONNREFUSED')),
+      retry: { attempts: 1 },
+    })
+    const errors: unknown[] = []
+    const mcp = createMcpHandler(client, { onError: (error) => errors.push(error) })
+    const params = { name: 'default', arguments: { message: 'Hi' } }
+    const response = await mcp(statelessRequest(1, 'tools/call', params))
+    expect(await response.text()).not.toContain('ECONNREFUSED')
+    expect(errors.map(String)).toEqual([expect.stringContaining('ECONNREFUSED')])
+  })
+
+  it('reports no refusal of the agent, and no time limit of a call', async () => {
+    const agent = fakeAgent((run) => run.requireInput('Which city?').then(() => undefined))
+    const errors: unknown[] = []
+    const options = { onError: (error: unknown) => errors.push(error) }
+    const slow = new A2AClient({
+      card: agent.card,
+      fetch: (_, init) =>
+        new Promise((_, reject) =>
+          init.signal?.addEventListener('abort', () => reject(init.signal?.reason as Error)),
+        ),
+      timeoutMs: 1,
+    })
+    const params = { name: 'default', arguments: { message: 'Hi', taskId: 'x' } }
+    for (const client of [new A2AClient({ card: agent.card, fetch: agent.fetch }), slow])
+      await (await createMcpHandler(client, options)(statelessRequest(1, 'tools/call', params))).text()
+    expect(errors).toEqual([])
   })
 
   it('says nothing of a failure on the way to it', async () => {

@@ -153,7 +153,12 @@ describe('initialize', () => {
     const { result, headers } = await inSession('initialize', { protocolVersion, capabilities: {} })
     expect(result).toEqual({
       protocolVersion: agreed,
-      capabilities: { tools: {} },
+      capabilities: {
+        tools: {},
+        ...(agreed === '2025-11-25' && {
+          tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } },
+        }),
+      },
       serverInfo: { name: 'Agent', version: '1.0.0' },
       instructions: 'Does it',
     })

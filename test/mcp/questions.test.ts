@@ -291,16 +291,53 @@ describe('a client that cannot ask its user', () => {
       const call = (given: object): Promise<Reply> =>
         (kind === 'session' ? inSession : ask)('tools/call', { name: 'default', arguments: given })
       const asked = await call({ message: 'Go' })
-      const { taskId } = (asked.result['_meta'] as { 'a2a-tasks.dev/task': Json })['a2a-tasks.dev/task']
-      expect(textIn(asked.result)).toBe(
-        `When?\n\nTo answer, call this tool again with "taskId": "${String(taskId)}" and the answer as "message"`,
-      )
+      const [, taskId = ''] =
+        /^When\?\n\nTo answer, call this tool again with "taskId": "(.+)" and/.exec(textIn(asked.result)) ??
+        []
       const done = await call({ taskId, message: '{"day":"Mon","seats":2}' })
       expect(textIn(done.result)).toBe('{"day":"Mon","seats":2}')
       expect((await call({ taskId, message: 'Late' })).result).toMatchObject({ isError: true })
-      expect((await call({ taskId: 'x', message: 'To nothing' })).result).toMatchObject({ isError: true })
+      for (const unknown of ['x', '1/x/y'])
+        expect((await call({ taskId: unknown, message: 'To nothing' })).result).toMatchObject({
+          isError: true,
+          content: [{ text: expect.stringContaining('Task not found') as unknown }],
+        })
     },
   )
+
+  it('answers by its model the question that the result has shown, and no other one', async () => {
+    const { ask, tasks } = sceneFor(async (run) => {
+      const name = await run.requireInput('Your name?')
+      const file = await run.requireInput('Which file to delete?')
+      return `${name.parts[0]?.text ?? ''} deletes ${file.parts[0]?.text ?? ''}`
+    })
+    const call = async (given: object): Promise<Json> =>
+      (await ask('tools/call', { name: 'default', arguments: given })).result
+    const idIn = (result: Json): string => /"taskId": "(.+)" and/.exec(textIn(result))?.[1] ?? ''
+    const first = idIn(await call({ message: 'Go' }))
+    const [one, other] = await Promise.all(['Ann', 'Bob'].map((message) => call({ taskId: first, message })))
+    const [task] = tasks.listTasks()
+    expect(task).toMatchObject({ state: 'input-required', messages: { length: 4 } })
+    expect([one, other].filter((result) => result?.['isError'] === true)).toHaveLength(1)
+    const name = task?.messages[2]?.parts[0]?.text ?? ''
+    // The answer again has its outcome, and another one comes late.
+    const second = await call({ taskId: first, message: name })
+    expect(textIn(second)).toContain('Which file to delete?')
+    expect(await call({ taskId: first, message: 'Eve' })).toMatchObject({ isError: true })
+    expect(textIn(await call({ taskId: idIn(second), message: 'a.txt' }))).toBe(`${name} deletes a.txt`)
+  })
+
+  it('is asked again, and answers again, where the words do not fit', async () => {
+    const { ask } = sceneFor(book)
+    const call = async (given: object): Promise<Json> =>
+      (await ask('tools/call', { name: 'default', arguments: given })).result
+    const idIn = (result: Json): string => /"taskId": "(.+)" and/.exec(textIn(result))?.[1] ?? ''
+    const asked = await call({ message: 'Go' })
+    const again = await call({ taskId: idIn(asked), message: '{"day":"Sun"}' })
+    expect(textIn(again)).toContain('day')
+    const done = await call({ taskId: idIn(again), message: '{"day":"Mon","seats":2}' })
+    expect(textIn(done)).toBe('{"day":"Mon","seats":2}')
+  })
 
   it('gets an address as text', async () => {
     const { begin } = sceneFor(authorize)

@@ -271,3 +271,23 @@ describe('subscriptions/listen', () => {
     expect((await ask('subscriptions/listen')).messages).toHaveLength(2)
   })
 })
+
+it('the status of a task has the amount that is done', async () => {
+  let report: string | { readonly message?: string; readonly current: number; readonly total?: number } = 'x'
+  const texts: unknown[] = []
+  const { say, ask } = sceneOf(
+    (run) => {
+      run.update(report)
+      return new Promise<never>(() => undefined)
+    },
+    { waitMs: 0 },
+  )
+  for (report of [{ message: 'Sorting', current: 3, total: 10 }, { current: 3, total: 10 }, { current: 3 }]) {
+    const { taskId } = (await say('Go', { tasks: true })).result
+    const get = async (): Promise<unknown> =>
+      (await ask('tasks/get', { taskId }, { tasks: true })).result['statusMessage']
+    await expect.poll(get).toEqual(expect.any(String))
+    texts.push(await get())
+  }
+  expect(texts).toEqual(['Sorting (3 of 10)', '3 of 10', '3'])
+})

@@ -16,6 +16,8 @@ import type { StreamItem } from '../connection/transport.js'
 interface RunStateOptions {
   readonly maxTaskBytes: number
   readonly onUpdate: RunOptions['onUpdate']
+  /** Whether the task has in the end what the agent has said in this turn. */
+  readonly keepUpdates: boolean
   /** Called when the promise that `onUpdate` returned rejects. */
   readonly onCallbackFailure: (failure: CallbackFailure) => void
 }
@@ -116,7 +118,8 @@ export class RunState {
     this.#task = task
     // A snapshot without an id is later than the last event that had one.
     this.#moveTo(task, isHeaderSafe(id) ? id : event.type === 'task' ? undefined : this.#handle.lastEventId)
-    if (event.type === 'status' && event.message !== undefined) this.#said.add(event.message, size)
+    if (this.#options.keepUpdates && event.type === 'status' && event.message !== undefined)
+      this.#said.add(event.message, size)
     if (isReply && event.type === 'status' && !isWaiting(task)) this.#answeredQuestion = undefined
     this.#eventCount += 1
     if (!isKnown) this.#notify({ event, task, handle: this.#handle })

@@ -47,6 +47,11 @@ export interface RunOptions extends Omit<SendOptions, 'returnImmediately' | 'his
    */
   readonly onUpdate?: ((update: RunUpdate) => void) | undefined
   /**
+   * Whether the task of the result has the status messages of its stream that the agent does not return with it, up to 4 MiB of
+   * them. With `false` the run takes no memory for them. Default is `true`.
+   */
+  readonly keepUpdates?: boolean | undefined
+  /**
    * Returns the answer to a question of the agent, which is sent to the same task. Without it, or if it returns
    * `undefined`, the run ends with the result `input-required`. An error cancels the task and rejects the run.
    *

@@ -5,7 +5,7 @@
  */
 import { onAbort } from '../../runtime/abort.js'
 import { isTerminal } from '../../core/lifecycle.js'
-import { requirePositive } from '../../runtime/options.js'
+import { requireBoolean, requirePositive } from '../../runtime/options.js'
 import { elapsed } from '../../runtime/clock.js'
 import { A2AError, type ErrorCode, invalidAnswer } from '../../core/errors.js'
 import type { Message } from '../../core/task.js'
@@ -46,10 +46,11 @@ export class Run {
   #unconfirmed: MessageKey | undefined
 
   constructor(connection: Connection, handle: RunHandle, options: RunOptions, isOwnContext = false) {
-    const { timeoutMs = Infinity, idleTimeoutMs, pollIntervalMs, onUpdate } = options
+    const { timeoutMs = Infinity, idleTimeoutMs, pollIntervalMs, onUpdate, keepUpdates = true } = options
     requirePositive('timeoutMs', timeoutMs)
     requirePositive('idleTimeoutMs', idleTimeoutMs ?? IDLE_TIMEOUT_MS)
     requirePositive('pollIntervalMs', pollIntervalMs ?? POLL_INTERVAL_MS)
+    requireBoolean('keepUpdates', keepUpdates)
     const { clock, maxTaskBytes } = connection.settings
     this.#connection = connection
     this.#options = options
@@ -57,6 +58,7 @@ export class Run {
     this.#state = new RunState(isOwnContext ? { ...handle, isOwnContext: true } : handle, {
       maxTaskBytes,
       onUpdate,
+      keepUpdates,
       onCallbackFailure: (failure) => this.#scope.abort(failure),
     })
     this.#usesStreams = connection.card.capabilities.streaming === true

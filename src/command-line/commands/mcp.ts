@@ -14,6 +14,10 @@ import { printableLine } from '../terminal/printable.js'
 
 /** The most characters of a message, which is one line. */
 const MAX_LINE = 16_777_216
+/** The most characters of an error. */
+const MAX_ERROR = 4_000
+/** The most errors that are remembered as told. */
+const MAX_TOLD = 100
 
 export const command: Command = {
   name: 'mcp',
@@ -29,7 +33,8 @@ Long calls are tasks, questions go to the user of the host. Ends with its input.
     const { client } = await connect(args, terminal, args.at(0))
     const relay = relayOf({
       handler: createMcpHandler(client, {
-        onError: (error) => err.line(`A request has failed: ${printableLine(String(error), 4_000)}`),
+        tellContext: true,
+        onError: once((error) => err.line(`A request has failed: ${error}`)),
       }),
       write: (message) => out.json(message),
     })
@@ -42,6 +47,18 @@ Long calls are tasks, questions go to the user of the host. Ends with its input.
     await Promise.all(open)
     return EXIT.ok
   },
+}
+
+/** Tells each error once: an agent that is away fails every call. */
+function once(tell: (error: string) => void): (error: unknown) => void {
+  const told = new Set<string>()
+  return (error) => {
+    const text = printableLine(String(error), MAX_ERROR)
+    if (told.has(text)) return
+    if (told.size === MAX_TOLD) told.clear()
+    told.add(text)
+    tell(text)
+  }
 }
 
 async function* linesOf(input: AsyncIterable<string | Buffer>): AsyncGenerator<string> {

@@ -3,7 +3,18 @@ import { expect, it } from 'vitest'
 import * as z from 'zod'
 import type { Execute } from 'a2a-tasks/server'
 import { describeWith } from '../installed.js'
-import { hostV1, hostV2, serve, taskSession, textOf, type Ask, type ClientV2, type Json } from './kit.js'
+import {
+  hostV1,
+  hostV2,
+  serve,
+  sessionTasks,
+  taskSession,
+  textOf,
+  type Ask,
+  type ClientV1,
+  type ClientV2,
+  type Json,
+} from './kit.js'
 
 const BOOKING = z.object({
   day: z.enum(['Mon', 'Tue']),
@@ -94,8 +105,8 @@ describeWith('@modelcontextprotocol/sdk', () => {
       onprogress: ({ progress, message }) => said.push([progress, message]),
     })
     expect(said).toEqual([
-      [1, 'One'],
-      [2, 'Two'],
+      [0.001, 'One'],
+      [0.002, 'Two'],
     ])
     expect(textOf(result)).toBe('Done')
   })
@@ -120,7 +131,7 @@ describeWith('@modelcontextprotocol/sdk', () => {
 
   it.each(HOSTS)('%s cannot ask: its model answers by a second call', async (_, connect) => {
     const { call, client } = await connect(await serve(agent))
-    const [, taskId] = /"taskId": "([\w-]+)"/.exec(textOf(await call('words'))) ?? []
+    const [, taskId] = /"taskId": "([^"]+)"/.exec(textOf(await call('words'))) ?? []
     const given = { name: 'default', arguments: { taskId, message: 'Rome' } }
     expect(textOf(await client.callTool(given))).toBe('City: Rome')
   })
@@ -160,6 +171,62 @@ describeWith('@modelcontextprotocol/ext-tasks', () => {
     const execution = await session.callTool('default', { message: 'hold' })
     const [task] = served.tasks.listTasks()
     expect(task?.state).toBe('working')
+    await execution.cancel()
+    await expect(served.tasks.waitFor(task?.id ?? '')).resolves.toMatchObject({ state: 'canceled' })
+  })
+})
+
+describeWith('@modelcontextprotocol/sdk', () => {
+  it('1.x calls as a task of 2025-11-25: created, asked, ended, listed, canceled', async () => {
+    const served = await serve(agent)
+    const { client } = await hostV1(served, answer)
+    const { tasks } = (client as ClientV1).experimental
+    // It learns from the list which tools can be tasks.
+    await client.listTools()
+    const told = async (message: string): Promise<readonly [types: string[], last: Json]> => {
+      const types: string[] = []
+      let last: Json = {}
+      const given = { name: 'default', arguments: { message } }
+      for await (const each of tasks.callToolStream(given, undefined, { task: {} })) {
+        if (types.at(-1) !== each['type']) types.push(String(each['type']))
+        last = each
+      }
+      return [types, (last['result'] ?? last['error']) as Json]
+    }
+    const [types, booked] = await told('book')
+    expect(types).toEqual(['taskCreated', 'taskStatus', 'result'])
+    expect(textOf(booked)).toBe('{"day":"Mon","seats":2,"extras":["wifi"]}')
+    expect(textOf((await told('Hi'))[1])).toBe('You said: Hi')
+    expect((await told('fail'))[0].at(-1)).toBe('error')
+    const listed = await tasks.listTasks()
+    expect(listed.tasks).toHaveLength(3)
+    const holding = told('hold')
+    let taskId: unknown
+    const find = async (): Promise<unknown> => {
+      const { tasks: all } = await tasks.listTasks()
+      taskId = all.find(({ status }) => status === 'working')?.['taskId']
+      return taskId
+    }
+    await expect.poll(find).toEqual(expect.any(String))
+    await tasks.cancelTask(taskId as string)
+    expect((await holding)[0].at(-1)).toBe('error')
+    expect(await tasks.getTask(taskId as string)).toMatchObject({ status: 'cancelled' })
+  })
+})
+
+describeWith('@modelcontextprotocol/ext-tasks', () => {
+  it('follows tasks of 2025-11-25 too', async () => {
+    const served = await serve(agent)
+    const session = await sessionTasks(served, answer)
+    const settled = async (message: string): Promise<Json> => {
+      const execution = await session.callTool('default', { message })
+      const { outcome } = await execution.settle()
+      return session.resultOf(outcome)
+    }
+    expect(textOf(await settled('Hi'))).toBe('You said: Hi')
+    await expect(settled('fail')).rejects.toThrow('No flights')
+    const execution = await session.callTool('default', { message: 'hold' })
+    const task = served.tasks.listTasks().find(({ state }) => state === 'working')
     await execution.cancel()
     await expect(served.tasks.waitFor(task?.id ?? '')).resolves.toMatchObject({ state: 'canceled' })
   })

@@ -42,6 +42,18 @@ interface Client {
   readonly setRequestHandler: (method: unknown, handler: (request: { params: Elicit }) => unknown) => void
 }
 
+/** What is used of the client of the SDK 1.x beside it. */
+export interface ClientV1 extends Client {
+  readonly experimental: {
+    readonly tasks: {
+      callToolStream(params: object, schema?: undefined, options?: object): AsyncIterable<Json>
+      getTask(taskId: string): Promise<Json>
+      listTasks(cursor?: string): Promise<{ readonly tasks: readonly Json[] }>
+      cancelTask(taskId: string): Promise<Json>
+    }
+  }
+}
+
 export interface ClientV2 extends Client {
   getProtocolEra(): unknown
 }
@@ -111,15 +123,19 @@ export async function hostV1({ url }: Address, ask?: Ask): Promise<Host> {
   }
 }
 
-/** A host with the client 2.x, of the latest generation. */
-export async function hostV2({ url }: Address, ask?: Ask): Promise<Host & { readonly client: ClientV2 }> {
+/** A host with the client 2.x: of the latest generation, or `legacy` with a session. */
+export async function hostV2(
+  { url }: Address,
+  ask?: Ask,
+  mode: 'auto' | 'legacy' = 'auto',
+): Promise<Host & { readonly client: ClientV2 }> {
   const { Client, StreamableHTTPClientTransport } = await loadFramework<{
     readonly Client: new (info: object, options: object) => ClientV2
     readonly StreamableHTTPClientTransport: Transport
   }>('@modelcontextprotocol/client')
   const client = new Client(
     { name: 'host', version: '1.0.0' },
-    { capabilities: capabilitiesOf(ask), versionNegotiation: { mode: 'auto' } },
+    { capabilities: capabilitiesOf(ask), versionNegotiation: { mode } },
   )
   if (ask !== undefined) client.setRequestHandler('elicitation/create', ({ params }) => ask(params))
   await connect(client, new StreamableHTTPClientTransport(url))
@@ -140,7 +156,7 @@ function capabilitiesOf(ask: Ask | undefined): object {
 
 /** What is used of a session of `@modelcontextprotocol/ext-tasks`. */
 export interface TaskSession {
-  callTool(name: string, input: object): Promise<Execution>
+  callTool(name: string, input: object, options?: object): Promise<Execution>
   /** Goes on with a task of another session. */
   resumeTask(reference: unknown): Promise<Execution>
   close(): Promise<void>
@@ -197,6 +213,29 @@ export async function taskSession(
   onTestFinished(() => session.close())
   return {
     callTool: (name, input) => session.callTool(name, input),
+    resumeTask: (reference) => session.resumeTask(reference),
+    close: () => session.close(),
+    resultOf: resultFromTaskOutcome,
+  }
+}
+
+/** A session of the official client for tasks, with a server of 2025-11-25. */
+export async function sessionTasks(
+  served: Served,
+  ask: Ask,
+): Promise<TaskSession & { resultOf: (outcome: unknown) => Json }> {
+  const { createTaskSessionFromClient, resultFromTaskOutcome } = await loadFramework<{
+    readonly createTaskSessionFromClient: (client: Client, options: object) => TaskSession
+    readonly resultFromTaskOutcome: (outcome: unknown) => Json
+  }>('@modelcontextprotocol/ext-tasks/client')
+  const { client } = await hostV2(served, ask, 'legacy')
+  const session = createTaskSessionFromClient(client, {
+    endpointId: 'agent',
+    onInputRequest: ({ params }: { readonly params: Elicit }) => ask(params),
+  })
+  onTestFinished(() => session.close())
+  return {
+    callTool: (name, input) => session.callTool(name, input, { task: { preference: 'require' } }),
     resumeTask: (reference) => session.resumeTask(reference),
     close: () => session.close(),
     resultOf: resultFromTaskOutcome,
