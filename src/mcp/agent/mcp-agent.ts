@@ -6,7 +6,7 @@
 import { buildAgentCard, type AgentCardInput } from '../../agent-card/build.js'
 import { toolsToSkills } from '../../agent-card/skills.js'
 import type { MaybePromise } from '../../core/managers.js'
-import { observed, onAbort } from '../../runtime/abort.js'
+import { observed } from '../../runtime/abort.js'
 import { readOptions, requireObject } from '../../runtime/options.js'
 import { isRecord, type Unread } from '../../runtime/unread.js'
 import type { Execute } from '../../server/execute.js'
@@ -22,7 +22,7 @@ import { request } from './steps.js'
 /**
  * The client of a server of MCP. All runs share a client. A function returns one for each run, with the credentials of its user,
  * and is called without a run for the list of the tools. It is called again where the connection has broken. Its clients are
- * closed when the run ends or leaves the memory.
+ * closed when the run ends, and while it waits for its user.
  */
 export type McpClientSource = McpClient | ((run: Run | undefined) => MaybePromise<McpClient>)
 
@@ -102,12 +102,11 @@ async function execute(run: Run, { client, tools, settings }: Served): Promise<u
     return
   }
   const connection = new Connection(client, run)
-  const ignore = onAbort(run.signal, connection.close)
   try {
     const { name, definition, title } = tool
     const given = { method: 'tools/call', params: { name, arguments: input }, tool: definition }
     const { parts } = readResult(
-      await request({ run, ...settings, client: connection.client }, name, given),
+      await request({ run, ...settings, client: connection.client, release: connection.close }, name, given),
       tool,
     )
     if (parts.length > 0) run.artifact({ name: title, parts })
@@ -115,7 +114,6 @@ async function execute(run: Run, { client, tools, settings }: Served): Promise<u
     if (!(error instanceof McpToolError)) throw error
     run.fail(error.message)
   } finally {
-    ignore()
     connection.close()
   }
 }

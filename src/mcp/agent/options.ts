@@ -16,8 +16,13 @@ export interface McpToolsOptions {
    * call is a step. Default is that the server is told that there is no model.
    */
   readonly sample?: McpSample | undefined
-  /** The time that one call may take, in ms. In a session it includes the time that the user takes to answer. Default is 3,600,000 (1 hour). */
+  /** The time that one call may take, in ms. Default is 3,600,000 (1 hour). */
   readonly timeoutMs?: number | undefined
+  /**
+   * How long a call is held while the user answers a question in its middle, in ms: in a session of MCP 2025-11-25 or before. After
+   * that it is canceled, and begins again with the answer. Default is 300,000 (5 minutes).
+   */
+  readonly holdMs?: number | undefined
 }
 
 /** Options that were checked. */
@@ -25,16 +30,21 @@ export interface Settings {
   readonly tools: readonly string[] | undefined
   readonly sample: McpSample | undefined
   readonly timeoutMs: number
+  readonly holdMs: number
 }
 
-export const TOOLS_KEYS = ['tools', 'sample', 'timeoutMs']
+export const TOOLS_KEYS = ['tools', 'sample', 'timeoutMs', 'holdMs']
 
 /** @throws {TypeError | RangeError} naming the invalid option. */
 export function toSettings(given: McpToolsOptions): Settings {
-  const { tools, sample, timeoutMs = 3_600_000 } = given
+  const { tools, sample, timeoutMs = 3_600_000, holdMs = 300_000 } = given
   if (tools !== undefined) requireStrings('tools', tools)
   requireFunctions(given, ['sample'])
-  return { tools, sample, timeoutMs: requireDelay('timeoutMs', timeoutMs) }
+  return {
+    ...{ tools, sample },
+    timeoutMs: requireDelay('timeoutMs', timeoutMs),
+    holdMs: requireDelay('holdMs', holdMs),
+  }
 }
 
 /** @throws {TypeError} */

@@ -5,6 +5,7 @@
  * @module
  */
 import { onAbort } from '../../runtime/abort.js'
+import { systemClock } from '../../runtime/clock.js'
 import { firstChars } from '../../runtime/cut.js'
 import { isRecord, recordOf, type Unread } from '../../runtime/unread.js'
 import type { MaybePromise } from '../../core/managers.js'
@@ -20,6 +21,10 @@ export interface Caller {
   readonly client: () => MaybePromise<McpClient>
   readonly sample: McpSample | undefined
   readonly timeoutMs: number
+  /** How long a call of a session is held while the user is asked. */
+  readonly holdMs: number
+  /** Called when the client is not needed while the user is asked: a run that leaves the memory tells nobody. */
+  readonly release?: () => void
 }
 
 /** An answer to a question in the middle of a call, for a call that begins again. */
@@ -69,8 +74,6 @@ export async function request(
 ): Promise<Unread> {
   const sender = new Sender(caller, given, signal)
   const name = firstChars(label, MAX_LABEL)
-  // A run that leaves the memory does not return from its question.
-  const ignore = onAbort(caller.run.signal, () => sender.leave())
   try {
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
       const outcome = (await caller.run.step(
@@ -83,7 +86,6 @@ export async function request(
     }
     throw new McpToolError(`The MCP server has asked more than ${MAX_ROUNDS} times`)
   } finally {
-    ignore()
     sender.leave()
   }
 }
@@ -168,19 +170,44 @@ class Sender {
     const { run, sample } = this.#caller
     const held = this.#held
     this.#held = undefined
+    const withdrawn = new AbortController()
+    const ignore = onAbort(held?.withdrawn, () => {
+      // A call that was let go begins again with the answer.
+      if (this.#ongoing !== undefined) withdrawn.abort()
+    })
+    const disarm = this.#hold()
     const answers: [string, Unread][] = []
-    for (const { key, ...each } of asked) {
-      const result = await answerTo(each, { run, label, sample, withdrawn: held?.withdrawn })
-      answers.push([key, result])
-      if (by === 'call') this.#earlier.push({ request: each, result })
-      if (by === 'error' && result['action'] !== 'accept') throw new McpToolError('The user has declined')
-      held?.reply(result)
+    try {
+      for (const { key, ...each } of asked) {
+        const result = await answerTo(each, { run, label, sample, withdrawn: withdrawn.signal })
+        answers.push([key, result])
+        if (by === 'call') this.#earlier.push({ request: each, result })
+        if (by === 'error' && result['action'] !== 'accept') throw new McpToolError('The user has declined')
+        held?.reply(result)
+      }
+    } finally {
+      ignore()
+      disarm()
     }
     if (by === 'result')
       this.#resumed = {
         inputResponses: Object.fromEntries(answers),
         ...(state !== undefined && { requestState: state }),
       }
+  }
+
+  /** Lets the call go, at once or after a time. */
+  #hold(): () => void {
+    const { holdMs, release } = this.#caller
+    const letGo = (): void => {
+      const ongoing = this.#ongoing
+      this.#ongoing = undefined
+      ongoing?.cancel()
+      release?.()
+    }
+    if (this.#ongoing !== undefined) return systemClock.schedule(letGo, holdMs)
+    letGo()
+    return () => undefined
   }
 
   leave(): void {

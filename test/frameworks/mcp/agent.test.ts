@@ -1,7 +1,7 @@
 /** Servers of the official packages, as agents of A2A: `test/mcp/agent` has what these cannot show. */
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { A2AClient } from 'a2a-tasks/client'
-import { mcpAgent, type McpClient, type McpClientSource } from 'a2a-tasks/mcp'
+import { mcpAgent, type McpClient, type McpClientSource, type McpToolsOptions } from 'a2a-tasks/mcp'
 import { createRequestHandler } from 'a2a-tasks/server'
 import { describeWith } from '../installed.js'
 import { clientV1, clientV2, serveV1, serveV2, type Json, type Served } from './agent-kit.js'
@@ -16,8 +16,8 @@ const PAIRS: readonly (readonly [
   ['2.x, client 2.x', serveV2, clientV2],
 ]
 
-async function agentFor(source: McpClientSource) {
-  const parts = await mcpAgent(source, { card: { name: 'Travel', url: 'https://travel.test' } })
+async function agentFor(source: McpClientSource, options: McpToolsOptions = {}) {
+  const parts = await mcpAgent(source, { card: { name: 'Travel', url: 'https://travel.test' }, ...options })
   const handler = createRequestHandler({ ...parts, anonymous: 'shared' })
   onTestFinished(() => handler.close({ graceMs: 0 }))
   const client = new A2AClient({
@@ -95,6 +95,31 @@ describeWith('@modelcontextprotocol/server', () => {
       })
       expect(asked).toMatchObject([{ schema: { properties: { seats: { minimum: 1 } } } }])
       expect(served.called.at(-1)).toBe('book ends')
+    })
+
+    it('gives up a call that does not end', async () => {
+      const served = await serve()
+      const { run } = await agentFor(await connect(served), { timeoutMs: 100 })
+      expect(await run('hold', {})).toMatchObject({
+        type: 'failed',
+        text: 'The tool has not answered within 100 ms',
+      })
+      await expect.poll(() => served.called).toContain('hold is canceled')
+    })
+
+    it('connects for each run, and closes the connection', async () => {
+      const served = await serve()
+      const clients: McpClient[] = []
+      const { run } = await agentFor(async () => {
+        const client = await connect(served)
+        clients.push(client)
+        return client
+      })
+      await Promise.all([run('price', 'Rome'), run('price', 'Oslo')])
+      expect(clients).toHaveLength(3)
+      await expect
+        .poll(() => clients.map(({ transport }) => transport))
+        .toEqual([undefined, undefined, undefined])
     })
 
     it('cancels a call', async () => {
