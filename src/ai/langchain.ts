@@ -7,7 +7,7 @@ import { observed } from '../runtime/abort.js'
 import { randomId } from '../runtime/ids.js'
 import { readOptions } from '../runtime/options.js'
 import { isRecord, type Unread } from '../runtime/unread.js'
-import { refuseDelegating } from './agent/delegating.js'
+import { refuseRecording } from '../runtime/recording-tools.js'
 import {
   callsOf,
   contentOf,
@@ -230,7 +230,7 @@ function durableTool<T extends object>(turn: Turn, tool: T): T {
   if (typeof _call !== 'function' || typeof name !== 'string') {
     throw new TypeError(`"${String(name)}" is no tool of LangChain: leave it out of tools()`)
   }
-  refuseDelegating(name, (tool as Unread)['schema'])
+  refuseRecording(name, (tool as Unread)['schema'])
   // A method of the tool's own types, which LangChain respects.
   const work = _call.bind(tool) as Call
   const call = async (...[input, manager, config]: Parameters<Call>): Promise<unknown> =>

@@ -6,7 +6,7 @@
 import { observed } from '../runtime/abort.js'
 import { readOptions } from '../runtime/options.js'
 import { isRecord, type Unread } from '../runtime/unread.js'
-import { refuseDelegating } from './agent/delegating.js'
+import { refuseRecording } from '../runtime/recording-tools.js'
 import { APPROVAL_OPTIONS, askForApproval, rejectCall, type ApprovalOptions } from './approval.js'
 import { readMessages, type MessagesOptions } from './messages.js'
 import { modelCalls, type ModelOptions } from './model.js'
@@ -212,7 +212,7 @@ function durableTool<T extends object>(
       `The tool "${String(name)}" is no function and none of the provider: leave it out of tools()`,
     )
   }
-  refuseDelegating(name, invoke)
+  refuseRecording(name, invoke)
   // Functions of the tool's own types, which the framework respects.
   const needs = needsApproval as NeedsApproval
   const work = invoke.bind(tool) as Invoke

@@ -6,7 +6,7 @@
 import { firstChars } from '../runtime/cut.js'
 import { isRecord, type Unread } from '../runtime/unread.js'
 import type { ToolCall } from '../wire/tool-calls.js'
-import { refuseDelegating } from './agent/delegating.js'
+import { refuseRecording } from '../runtime/recording-tools.js'
 import { requireAsked } from './approval.js'
 import { failed, inputField, jsonOf, keepCall, outputField, showCall, textOfAny, type Turn } from './turn.js'
 
@@ -44,7 +44,7 @@ function durableTool(turn: Turn, name: string, tool: object): object {
       `The tool "${name}" has no function "execute": give it one, or leave it out of tools()`,
     )
   }
-  refuseDelegating(name, execute)
+  refuseRecording(name, execute)
   // A function of the tool's own types, which the framework respects.
   const work = execute.bind(tool) as Work
   turn.toolNames.add(name)

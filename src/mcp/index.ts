@@ -6,3 +6,23 @@
 export { createMcpHandler } from './handler.js'
 export type { McpAgent, McpOptions, McpSource, ServedAgent } from './options.js'
 export type { McpTool } from './tools.js'
+export {
+  mcpTools,
+  type McpAiSdkTool,
+  type McpInput,
+  type McpInputSchema,
+  type McpModelOutput,
+  type McpOpenAiOutput,
+  type McpOpenAiTool,
+  type McpTools,
+} from './agent/mcp-tools.js'
+export type { McpClient } from './agent/client.js'
+export type { McpToolsOptions } from './agent/options.js'
+export type { McpRun, McpSample } from './agent/questions.js'
+export { McpToolError, type McpResult } from './agent/results.js'
+export {
+  mcpAgent,
+  type McpAgentOptions,
+  type McpAgentParts,
+  type McpClientSource,
+} from './agent/mcp-agent.js'

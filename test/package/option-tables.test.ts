@@ -5,7 +5,7 @@ import { DurableTaskManager } from '../../src/durable/index.js'
 import { TaskManager } from '../../src/index.js'
 import { createAgUiHandler } from '../../src/ag-ui/index.js'
 import { createInspector } from '../../src/inspector/index.js'
-import { createMcpHandler } from '../../src/mcp/index.js'
+import { createMcpHandler, mcpAgent, mcpTools } from '../../src/mcp/index.js'
 import { createRequestHandler } from '../../src/server/index.js'
 import { postgresStore } from '../../src/stores/postgres/index.js'
 import { redisStore } from '../../src/stores/redis/index.js'
@@ -32,6 +32,9 @@ const make = (of: unknown, ...given: unknown[]): unknown =>
 
 const agent = { card: { name: 'Agent', url: 'https://agent.example' }, execute: () => 'done' }
 const handlerOf: Taker = (options) => call(createRequestHandler, { ...agent, ...options })
+
+const nothing = (): void => undefined
+const anyRun = { step: nothing, update: nothing, requireInput: nothing, approve: nothing }
 
 const TABLES: readonly OptionTable[] = [
   {
@@ -71,6 +74,11 @@ const TABLES: readonly OptionTable[] = [
     page: 'docs/guides/mcp.md',
     heading: 'Options',
     takers: [(options) => call(createMcpHandler, () => new Response(), options)],
+  },
+  {
+    page: 'docs/guides/mcp-tools.md',
+    heading: 'Options',
+    takers: [(options) => call(mcpAgent, {}, options), (options) => call(mcpTools, anyRun, {}, options)],
   },
   {
     page: 'docs/guides/inspector.md',

@@ -58,7 +58,7 @@ import {
   TaskManager,
 } from '../../src/index.js'
 import { createInspector } from '../../src/inspector/index.js'
-import { createMcpHandler } from '../../src/mcp/index.js'
+import { createMcpHandler, mcpAgent, mcpTools, type McpClient } from '../../src/mcp/index.js'
 import { fromAgentExecutor } from '../../src/migrate/index.js'
 import {
   createInboundHandler,
@@ -106,6 +106,11 @@ const registered = { id: 'a', provider: 'custom', capabilities: ['x'], endpoint:
 const agentRun: Run = any({ message: { messageId: 'm', role: 'user', parts: [] } })
 const executor = { execute: () => Promise.resolve(), cancelTask: () => Promise.resolve() }
 
+const mcpRun: Run = any({ step: () => [], update: execute, requireInput: execute, approve: execute })
+const mcpClient: McpClient = any({
+  ...{ request: execute, callTool: execute, getServerCapabilities: execute, close: execute },
+})
+
 const store = Object.assign(memoryStore(), { transact: () => Promise.resolve('committed') })
 const fed = new TaskManager({ feedSize: 10 })
 const shared = new DurableTaskManager({ store })
@@ -131,6 +136,9 @@ const FUNCTIONS: Record<string, Call> = {
   'createAgUiHandler(1)': (options) => createAgUiHandler(() => new Response(), options),
   'createInspector(0)': createInspector,
   'createMcpHandler(1)': (options) => createMcpHandler(() => new Response(), options),
+  'mcpAgent(1)': (of: object) => mcpAgent(any({}), { card, ...of }),
+  'mcpTools(2)': (of) => mcpTools(mcpRun, mcpClient, of),
+  'McpTools.call(2)': async (of) => (await mcpTools(mcpRun, mcpClient)).call('x', {}, of),
   'createRequestHandler(0)': (of: object) => createRequestHandler({ card, execute, ...of }),
   'createTaskManagerHandler(0)': (of: object) =>
     createTaskManagerHandler({ card, taskManager: sessions, ...of }),
@@ -355,6 +363,10 @@ const NO_OPTIONS: readonly (readonly [pattern: RegExp, reason: string])[] = [
     'a call, a result or a message',
   ],
   [/^AgentProvider\./, 'the gateway calls its provider'],
+  [
+    /^(mcpAgent\(0\)|mcpTools\(1\)|McpAiSdkTool\.|McpOpenAiTool\.)/,
+    'a client of MCP, and the framework calls the tool',
+  ],
   [
     /^((Open|Lang)\w+)?AgentTool\.|^(AgentModel|A2AChatTransport)\.|^langChainAgentTool\(\)/,
     'the framework calls the tool, model or transport',

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { noteDelegating } from './delegating.js'
+import { noteRecording } from '../../runtime/recording-tools.js'
 import { toAgentCall, type AgentToolOptions, type ParametersSchema, type RemoteAgentLike } from './call.js'
 import type { LangChainBlock } from '../langchain-messages.js'
 import { filesForModel, textForModel, type AgentOutput } from './output.js'
@@ -49,7 +49,7 @@ export function langChainAgentTool(
     return [toContent(output), output]
   }
   // LangChain hides the function, and keeps the schema.
-  if (options.run !== undefined) noteDelegating(parameters)
+  if (options.run !== undefined) noteRecording(parameters)
   return [work, { name, description, schema: parameters, responseFormat: 'content_and_artifact' }]
 }
 

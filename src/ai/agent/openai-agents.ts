@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { noteDelegating } from './delegating.js'
+import { noteRecording } from '../../runtime/recording-tools.js'
 import { toAgentCall, type AgentToolOptions, type ParametersSchema, type RemoteAgentLike } from './call.js'
 import { AgentFailure, filesForModel, textForModel, type AgentFile, type AgentOutput } from './output.js'
 
@@ -52,7 +52,7 @@ export function openAiAgentTool(agent: RemoteAgentLike, options: AgentToolOption
       throw error
     }
   }
-  if (options.run !== undefined) noteDelegating(invoke)
+  if (options.run !== undefined) noteRecording(invoke)
   return {
     ...{ type: 'function', name, description, parameters, strict: false, invoke },
     needsApproval: () => Promise.resolve(false),

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { noteDelegating } from './delegating.js'
+import { noteRecording } from '../../runtime/recording-tools.js'
 import { toAgentCall, type AgentToolOptions, type ParametersSchema, type RemoteAgentLike } from './call.js'
 import { filesForModel, textForModel, type AgentModelOutput, type AgentOutput } from './output.js'
 
@@ -55,7 +55,7 @@ export function agentTool(agent: RemoteAgentLike, options: AgentToolOptions = {}
   const { name, description, parameters, problemOf, call } = toAgentCall(agent, options, 'agentTool')
   const execute: AgentTool['execute'] = (input, { toolCallId, abortSignal }) =>
     call(input, { toolCallId, signal: abortSignal })
-  if (options.run !== undefined) noteDelegating(execute)
+  if (options.run !== undefined) noteRecording(execute)
   return {
     name,
     description,

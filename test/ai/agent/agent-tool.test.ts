@@ -38,7 +38,7 @@ test('a tool that delegates by its run is refused by ai.tools, which would wait 
     const [own, other] = [agentTool(client, { run, name: 'airline' }), openAiAgentTool(client, { run })]
     // Frameworks and code make copies.
     expect(() => aiSdk(run).tools({ airline: { ...own } })).toThrow(
-      'The tool "airline" has a "run", and delegates by itself: leave it out of ai.tools(), and pass it beside what that returns',
+      'The tool "airline" has a "run", and records its calls by itself: leave it out of ai.tools(), and pass it beside what that returns',
     )
     expect(() => openAiAgents(run).tools([{ ...other, name: 'air' }])).toThrow('The tool "air" has a "run"')
     aiSdk(run).tools({ airline: agentTool(client) })

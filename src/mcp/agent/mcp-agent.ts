@@ -1,0 +1,193 @@
+/**
+ * A server of MCP as an agent of A2A, whose skills are its tools.
+ *
+ * @module
+ */
+import { buildAgentCard, type AgentCardInput } from '../../agent-card/build.js'
+import { toolsToSkills } from '../../agent-card/skills.js'
+import type { MaybePromise } from '../../core/managers.js'
+import { observed } from '../../runtime/abort.js'
+import { readOptions, requireObject } from '../../runtime/options.js'
+import { isRecord, type Unread } from '../../runtime/unread.js'
+import type { Execute } from '../../server/execute.js'
+import type { Run } from '../../server/run/run.js'
+import { violationOf } from '../../wire/question/violation.js'
+import type { McpClient } from './client.js'
+import { listTools, type ListedTool } from './listing.js'
+import { requireClient, TOOLS_KEYS, toSettings, type McpToolsOptions, type Settings } from './options.js'
+import { toStandard } from './questions.js'
+import { McpToolError, readResult } from './results.js'
+import { request } from './steps.js'
+
+/**
+ * The client of a server of MCP. All runs share a client. A function returns one for each run, with the credentials of its user,
+ * and is called without a run for the list of the tools. It is called again where the connection has broken. Its clients are
+ * closed when the run ends, and while it waits for its user.
+ */
+export type McpClientSource = McpClient | ((run: Run | undefined) => MaybePromise<McpClient>)
+
+type WithoutSkills<C> = C extends unknown ? Omit<C, 'skills'> : never
+
+/** Options of {@link mcpAgent}. */
+export interface McpAgentOptions extends McpToolsOptions {
+  /** The agent's card, without its skills. `{ name, url }` is enough. */
+  readonly card: WithoutSkills<AgentCardInput>
+}
+
+/** What {@link mcpAgent} resolves to: options of `createRequestHandler`. */
+export interface McpAgentParts {
+  readonly card: AgentCardInput
+  readonly execute: Execute
+}
+
+/**
+ * An agent whose skills are the tools of a server of MCP.
+ *
+ * - A message names its tool by `metadata.skill`, as those of `createMcpHandler` do. A server with one tool needs no name. The
+ *   input is the data part of the message. A text is the input of a tool that takes one text, or JSON of the input. Where it is
+ *   neither, the user gets the schema of the tool as a question. Input that does not fit rejects the task.
+ * - Each call is a step, as those of `mcpTools`: with progress, questions of the server, and cancellation.
+ * - The result is an artifact. A tool that fails fails the task, with its text.
+ *
+ * The tools are read once: start again where they change.
+ *
+ * @returns Rejects with an `Error` when the server exceeds a limit of the list, or lacks a tool that `tools` names.
+ * @throws {TypeError | RangeError} As a rejection, naming the invalid option.
+ * @throws {A2AError} As a rejection, `INVALID_PARAMS` for the card, as `buildAgentCard`.
+ * @example
+ * const handler = createRequestHandler(await mcpAgent(client, { card: { name: 'Files', url: 'http://localhost:3000' } }))
+ */
+export async function mcpAgent(client: McpClientSource, options: McpAgentOptions): Promise<McpAgentParts> {
+  const { card } = readOptions(options, ['card', ...TOOLS_KEYS], 'mcpAgent()')
+  requireObject('card', card, 'mcpAgent()')
+  if ('skills' in card) throw new TypeError('"card.skills" are the tools of the MCP server: leave it out')
+  // Before the server is asked.
+  buildAgentCard(card)
+  const settings = toSettings(options)
+  const tools = await toolsOf(client, settings)
+  if (tools.length === 0) throw new Error('The MCP server has no tools')
+  const skills = toolsToSkills(tools.map(({ name, title, description }) => ({ name, title, description })))
+  return {
+    card: { ...card, skills } as AgentCardInput,
+    execute: async (run) => await execute(run, { client, tools, settings }),
+  }
+}
+
+async function toolsOf(source: McpClientSource, { tools }: Settings): Promise<ListedTool[]> {
+  const connection = new Connection(source, undefined)
+  try {
+    return await listTools(await connection.client(), tools)
+  } finally {
+    connection.close()
+  }
+}
+
+interface Served {
+  readonly client: McpClientSource
+  readonly tools: readonly ListedTool[]
+  readonly settings: Settings
+}
+
+async function execute(run: Run, { client, tools, settings }: Served): Promise<undefined> {
+  const tool = toolFor(run, tools)
+  if (tool === undefined) {
+    const names = tools.slice(0, MAX_NAMES).map(({ name }) => name)
+    run.reject(`Name one of the skills of this agent in metadata.skill: ${names.join(', ')}`)
+    return
+  }
+  const input = await inputFor(run, tool)
+  const found = violationOf(tool.inputSchema, input)
+  if (found !== undefined) {
+    run.reject(`${found.path.replace(/^\./, '') || 'The input'} ${found.reason}`)
+    return
+  }
+  const connection = new Connection(client, run)
+  try {
+    const { name, definition, title } = tool
+    const given = { method: 'tools/call', params: { name, arguments: input }, tool: definition }
+    const { parts } = readResult(
+      await request({ run, ...settings, client: connection.client, release: connection.close }, name, given),
+      tool,
+    )
+    if (parts.length > 0) run.artifact({ name: title, parts })
+  } catch (error) {
+    if (!(error instanceof McpToolError)) throw error
+    run.fail(error.message)
+  } finally {
+    connection.close()
+  }
+}
+
+/** The most tools that a refusal names. */
+const MAX_NAMES = 20
+
+function toolFor({ message }: Run, tools: readonly ListedTool[]): ListedTool | undefined {
+  const { skill }: Unread = { ...message.metadata }
+  if (skill === undefined && tools.length === 1) return tools[0]
+  return tools.find(({ name }) => name === skill)
+}
+
+/** The data of the message, what its text certainly means, or the answer of the user to a question with the tool's schema. */
+async function inputFor(run: Run, { title, inputSchema }: ListedTool): Promise<Unread> {
+  const data = run.message.parts.map((part): unknown => part.data).find(isRecord)
+  const input = data ?? objectIn(run.text) ?? inputOfText(inputSchema, run.text)
+  if (input !== undefined) return input
+  return await run.requireInput(`What does "${title}" need?`, {
+    schema: toStandard(inputSchema),
+    jsonSchema: inputSchema,
+  })
+}
+
+/** A text is the input of a tool that takes one, or nothing at all. */
+function inputOfText({ properties, required }: Unread, text: string): Unread | undefined {
+  const known = isRecord(properties) ? properties : {}
+  const names = Object.keys(known)
+  if (names.length === 0) return {}
+  const needed: readonly unknown[] = Array.isArray(required) && required.length > 0 ? required : names
+  const [only, ...others] = needed
+  if (typeof only !== 'string' || others.length > 0 || text === '') return undefined
+  const schema = Object.hasOwn(known, only) ? known[only] : undefined
+  const isText = isRecord(schema) && schema['type'] === 'string' && violationOf(schema, text) === undefined
+  return isText ? { [only]: text } : undefined
+}
+
+function objectIn(text: string): Unread | undefined {
+  if (!text.trimStart().startsWith('{')) return undefined
+  try {
+    const value: unknown = JSON.parse(text)
+    return isRecord(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The client of one run. It is connected when it is needed first. */
+class Connection {
+  readonly #source: McpClientSource
+  readonly #run: Run | undefined
+  #own: Promise<McpClient> | undefined
+
+  constructor(source: McpClientSource, run: Run | undefined) {
+    if (typeof source !== 'function') requireClient(source)
+    this.#source = source
+    this.#run = run
+  }
+
+  readonly client = async (): Promise<McpClient> => {
+    const source = this.#source
+    if (typeof source !== 'function') return source
+    const known = await this.#own
+    if (known?.transport !== undefined) return known
+    this.#own = observed(Promise.resolve(source(this.#run)))
+    const client = await this.#own
+    requireClient(client)
+    return client
+  }
+
+  /** Closes a client of its own. What its transport reports then concerns nobody. */
+  readonly close = (): void => {
+    const own = this.#own
+    this.#own = undefined
+    void own?.then((client) => client.close()).catch(() => undefined)
+  }
+}

@@ -1,0 +1,255 @@
+/**
+ * The tools of a server of MCP in a run: for AI SDK, for OpenAI Agents, and for code.
+ *
+ * @module
+ */
+import { readOptions, requireMethods } from '../../runtime/options.js'
+import { noteRecording } from '../../runtime/recording-tools.js'
+import { isRecord, type Unread } from '../../runtime/unread.js'
+import type { McpClient } from './client.js'
+import { listTools, type ListedTool } from './listing.js'
+import { requireClient, TOOLS_KEYS, toSettings, type McpToolsOptions } from './options.js'
+import { toStandard, type McpRun } from './questions.js'
+import {
+  filesForModel,
+  McpToolError,
+  readResult,
+  textForModel,
+  type McpFile,
+  type McpResult,
+} from './results.js'
+import { request } from './steps.js'
+
+/** The input of a tool: an object that its schema describes. */
+export type McpInput = Readonly<Record<string, unknown>>
+
+/** A Standard Schema that has a JSON Schema. */
+export interface McpInputSchema {
+  readonly '~standard': {
+    readonly version: 1
+    readonly vendor: string
+    readonly types?: { readonly input: McpInput; readonly output: McpInput } | undefined
+    readonly validate: (
+      value: unknown,
+    ) => { readonly value: McpInput } | { readonly issues: readonly { readonly message: string }[] }
+    readonly jsonSchema: {
+      readonly input: () => Record<string, unknown>
+      readonly output: () => Record<string, unknown>
+    }
+  }
+}
+
+/** The result of a tool for a model of AI SDK. */
+export type McpModelOutput =
+  | { type: 'text'; value: string }
+  | {
+      type: 'content'
+      value: (
+        | { type: 'text'; text: string }
+        | { type: 'file'; mediaType: string; filename?: string; data: { type: 'data'; data: string } }
+      )[]
+    }
+
+/** A tool of AI SDK 7. */
+export interface McpAiSdkTool {
+  readonly description: string
+  readonly inputSchema: McpInputSchema
+  readonly execute: (
+    input: McpInput,
+    options: { readonly toolCallId: string; readonly abortSignal?: AbortSignal | undefined },
+  ) => Promise<McpResult>
+  readonly toModelOutput: (result: { readonly output: McpResult }) => McpModelOutput
+}
+
+/** A part of a tool's output in OpenAI Agents. */
+export type McpOpenAiOutput =
+  | { type: 'text'; text: string }
+  | { type: 'image'; image: { data: string; mediaType: string } }
+  | { type: 'file'; file: { data: string; mediaType: string; filename: string } }
+
+/** A function tool of OpenAI Agents. */
+export interface McpOpenAiTool {
+  type: 'function'
+  name: string
+  description: string
+  parameters: {
+    type: 'object'
+    properties: Record<string, object>
+    required: string[]
+    additionalProperties: false
+  }
+  strict: false
+  invoke: (
+    context: unknown,
+    input: string,
+    details?: { toolCall?: { callId: string } | undefined; signal?: AbortSignal | undefined },
+  ) => Promise<string | McpOpenAiOutput[]>
+  needsApproval: () => Promise<boolean>
+  isEnabled: () => Promise<boolean>
+}
+
+/** What {@link mcpTools} returns. The methods do not use `this`. */
+export interface McpTools {
+  /** The tools for AI SDK, by their names: pass them beside those of `ai.tools`. */
+  readonly aiSdk: Readonly<Record<string, McpAiSdkTool>>
+  /** The tools for OpenAI Agents: pass them beside those of `ai.tools`. */
+  readonly openAiAgents: readonly McpOpenAiTool[]
+  /**
+   * Calls a tool.
+   *
+   * @throws As a rejection: {@link McpToolError}; otherwise as `run.step`, and what the client throws.
+   */
+  readonly call: (
+    name: string,
+    input?: McpInput,
+    options?: { readonly signal?: AbortSignal | undefined },
+  ) => Promise<McpResult>
+}
+
+/**
+ * The tools of a server of MCP, each of whose calls is a step of the run: a call whose result is stored is not made again.
+ *
+ * - The list of the tools is a step, too, so that a turn that continues has the same.
+ * - Progress is a status update. The signal of the run cancels the call.
+ * - A question of the server (elicitation) is one of the run, between two steps. It needs a client that declares the capability
+ *   `elicitation`. In a session of MCP 2025-11-25, give each run a client of its own: such questions do not name their call.
+ * - A call that a crash has cut is made again. `_meta['a2a-tasks.dev/key']` is the same each time.
+ *
+ * @param client - A connected client of `@modelcontextprotocol/client`, or of `@modelcontextprotocol/sdk` 1.x.
+ * @returns Rejects with an `Error` when the server exceeds a limit of the list, or lacks a tool that `tools` names.
+ * @throws {TypeError | RangeError} As a rejection, naming the invalid option.
+ * @example
+ * execute: async (run) => {
+ *   const ai = aiSdk(run)
+ *   const { aiSdk: tools } = await mcpTools(run, client)
+ *   return ai.finish(streamText({ model: ai.model(model), tools, messages: await ai.messages() }))
+ * }
+ */
+export async function mcpTools(
+  run: McpRun,
+  client: McpClient,
+  options: McpToolsOptions = {},
+): Promise<McpTools> {
+  requireMethods('run', run, ['step', 'update', 'requireInput', 'approve'])
+  const { tools: names, ...settings } = toSettings(readOptions(options, TOOLS_KEYS, 'mcpTools()'))
+  requireClient(client)
+  const caller = { run, client: () => client, ...settings }
+  // What the step returns is a copy of the list.
+  const tools = (await run.step(
+    'tools of MCP',
+    async ({ signal }): Promise<unknown> => await listTools(client, names, signal),
+  )) as ListedTool[]
+  const counts = new Map<string, number>()
+
+  const callTool = async (
+    tool: ListedTool,
+    input: McpInput,
+    { id, signal }: { readonly id?: string | undefined; readonly signal?: AbortSignal | undefined },
+  ): Promise<McpResult> => {
+    const { name } = tool
+    const count = (counts.get(name) ?? 0) + 1
+    if (id === undefined) counts.set(name, count)
+    const params = { name, arguments: input }
+    const given = { method: 'tools/call', params, tool: tool.definition }
+    return readResult(await request(caller, `${name} ${id ?? count}`, given, signal), tool)
+  }
+
+  return {
+    aiSdk: Object.fromEntries(tools.map((tool) => [tool.name, toAiSdk(tool, callTool)])),
+    openAiAgents: tools.map((tool) => toOpenAi(tool, callTool)),
+    call: async (name, input = {}, options = {}) => {
+      const { signal } = readOptions(options, ['signal'], 'call()')
+      const tool = tools.find((each) => each.name === name)
+      if (tool === undefined) throw new TypeError(`The MCP server has no tool "${name}"`)
+      return await callTool(tool, input, { signal })
+    },
+  }
+}
+
+type CallTool = (
+  tool: ListedTool,
+  input: McpInput,
+  options: { readonly id?: string | undefined; readonly signal?: AbortSignal | undefined },
+) => Promise<McpResult>
+
+function toAiSdk(tool: ListedTool, callTool: CallTool): McpAiSdkTool {
+  const execute: McpAiSdkTool['execute'] = (input, { toolCallId: id, abortSignal: signal }) =>
+    callTool(tool, input, { id, signal })
+  noteRecording(execute)
+  const { validate } = toStandard(tool.inputSchema)['~standard']
+  // Frameworks change what they get.
+  const copy = (): Record<string, unknown> => structuredClone(tool.inputSchema)
+  return {
+    description: descriptionOf(tool),
+    inputSchema: {
+      '~standard': {
+        ...{ version: 1, vendor: 'a2a-tasks' },
+        // It checks at once.
+        validate: validate as McpInputSchema['~standard']['validate'],
+        jsonSchema: { input: copy, output: copy },
+      },
+    },
+    execute,
+    toModelOutput: ({ output }) => toModelOutput(output),
+  }
+}
+
+function descriptionOf({ title, description }: ListedTool): string {
+  return description === '' ? title : description
+}
+
+function toModelOutput(output: McpResult): McpModelOutput {
+  const value = textForModel(output)
+  const files = filesForModel(output)
+  if (files.length === 0) return { type: 'text', value }
+  return {
+    type: 'content',
+    value: [
+      { type: 'text', text: value },
+      ...files.map(({ data, ...about }) => ({
+        ...{ type: 'file' as const, ...about },
+        data: { type: 'data' as const, data },
+      })),
+    ],
+  }
+}
+
+function toOpenAi(tool: ListedTool, callTool: CallTool): McpOpenAiTool {
+  const invoke: McpOpenAiTool['invoke'] = async (_context, input, { toolCall, signal } = {}) => {
+    try {
+      const output = await callTool(tool, parse(input), { id: toolCall?.callId, signal })
+      const text = textForModel(output)
+      const files = filesForModel(output)
+      return files.length === 0 ? text : [{ type: 'text', text }, ...files.map(toOpenAiPart)]
+    } catch (error) {
+      if (error instanceof McpToolError) return `Error: ${error.message}`
+      throw error
+    }
+  }
+  noteRecording(invoke)
+  return {
+    ...{ type: 'function', name: tool.name, description: descriptionOf(tool), strict: false, invoke },
+    // The schema of the server. The framework only passes it on.
+    parameters: structuredClone(tool.inputSchema) as unknown as McpOpenAiTool['parameters'],
+    needsApproval: () => Promise.resolve(false),
+    isEnabled: () => Promise.resolve(true),
+  }
+}
+
+/** Models may write anything. */
+function parse(input: string): Unread {
+  let value: unknown
+  try {
+    value = input === '' ? {} : JSON.parse(input)
+  } catch {
+    value = undefined
+  }
+  if (!isRecord(value)) throw new McpToolError('The input must be a JSON object')
+  return value
+}
+
+function toOpenAiPart({ data, mediaType, filename = 'file' }: McpFile): McpOpenAiOutput {
+  return mediaType.startsWith('image/')
+    ? { type: 'image', image: { data, mediaType } }
+    : { type: 'file', file: { data, mediaType, filename } }
+}

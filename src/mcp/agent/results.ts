@@ -1,0 +1,125 @@
+/**
+ * Results of tools: for the client of an agent as parts, and for a model as texts and files.
+ *
+ * @module
+ */
+import type { JsonValue } from '../../core/json-types.js'
+import type { Part } from '../../core/task.js'
+import { hasBase64Digits } from '../../runtime/base64.js'
+import { firstChars } from '../../runtime/cut.js'
+import { isRecord, recordOf, type Unread } from '../../runtime/unread.js'
+import { violationOf } from '../../wire/question/violation.js'
+import type { ListedTool } from './listing.js'
+
+/** What a tool has returned. */
+export interface McpResult {
+  /** The texts, joined by line breaks. */
+  readonly text: string
+  /** The structured content, where the tool has returned any. */
+  readonly data?: JsonValue
+  /** All of it: texts, files and links. */
+  readonly parts: readonly Part[]
+}
+
+/** The most blocks of a result. */
+const MAX_BLOCKS = 1_000
+const MAX_PROBLEM = 2_000
+
+/**
+ * Why a tool has not done its work, in words for the user or the model: the text of a result with `isError`, an error of the server,
+ * a result that does not fit the tool's schema, a timeout, or a question that the user has declined.
+ */
+export class McpToolError extends Error {
+  override readonly name = 'McpToolError'
+}
+
+/**
+ * Reads the result of a tool.
+ *
+ * @throws {McpToolError} for the result of a tool that has failed, and for one that does not fit the tool's own schema.
+ */
+export function readResult(result: Unread, { name, outputSchema }: ListedTool): McpResult {
+  const { content, structuredContent: data, isError } = result
+  const blocks = Array.isArray(content) ? content.slice(0, MAX_BLOCKS) : []
+  const made = blocks.filter(isRecord).flatMap(partsOf)
+  const text = made.flatMap((part) => part.text ?? []).join('\n')
+  if (isError === true)
+    throw new McpToolError(firstChars(text, MAX_PROBLEM) || `The tool "${name}" has failed`)
+  const found = outputSchema === undefined || data === undefined ? undefined : violationOf(outputSchema, data)
+  if (found !== undefined)
+    throw new McpToolError(
+      `The result of the tool "${name}" does not fit its schema: ${found.path.replace(/^\./, '')} ${found.reason}`,
+    )
+  if (data === undefined) return { text, parts: made }
+  // A result of JSON.
+  const json = data as JsonValue
+  return { text, data: json, parts: [...made.filter((part) => !isSame(part, json)), { data: json }] }
+}
+
+/** Tools repeat their data as a text, for clients that know only texts. */
+function isSame({ text }: Part, data: JsonValue): boolean {
+  if (text === undefined) return false
+  try {
+    return JSON.stringify(JSON.parse(text)) === JSON.stringify(data)
+  } catch {
+    return false
+  }
+}
+
+/** A block of content as parts. A block of an unknown type is left out. */
+export function partsOf(block: Unread): Part[] {
+  const { type, text, data, mimeType, uri, name } = block
+  switch (type) {
+    case 'text':
+      return typeof text === 'string' ? [{ text }] : []
+    case 'image':
+    case 'audio':
+      return rawPart(data, mimeType, undefined)
+    case 'resource_link':
+      return typeof uri === 'string' ? [{ url: uri, ...named(name), ...typed(mimeType) }] : []
+    case 'resource':
+      return partsOfResource(recordOf(block['resource']) ?? {})
+    default:
+      return []
+  }
+}
+
+/** The contents of a resource. */
+export function partsOfResource({ uri, text, blob, mimeType }: Unread): Part[] {
+  const filename = typeof uri === 'string' ? uri.split('/').at(-1) : undefined
+  if (typeof text === 'string') return [{ text, ...named(filename), ...typed(mimeType) }]
+  return rawPart(blob, mimeType, filename)
+}
+
+function rawPart(data: unknown, mimeType: unknown, filename: unknown): Part[] {
+  if (typeof data !== 'string' || !hasBase64Digits(data)) return []
+  return [{ raw: data, ...named(filename), ...typed(mimeType) }]
+}
+
+function typed(mimeType: unknown): { readonly mediaType?: string } {
+  return typeof mimeType === 'string' && mimeType !== '' ? { mediaType: mimeType } : {}
+}
+
+function named(name: unknown): { readonly filename?: string } {
+  return typeof name === 'string' && name !== '' ? { filename: name } : {}
+}
+
+/** A file for a model. */
+export interface McpFile {
+  readonly data: string
+  readonly mediaType: string
+  readonly filename?: string
+}
+
+/** What a model reads: the texts, data as JSON, and the addresses of links. */
+export function textForModel({ parts }: McpResult): string {
+  return parts
+    .flatMap(({ text, data, url }) => text ?? url ?? (data === undefined ? [] : JSON.stringify(data)))
+    .join('\n')
+}
+
+export function filesForModel({ parts }: McpResult): McpFile[] {
+  return parts.flatMap(({ raw, mediaType = 'application/octet-stream', filename }) =>
+    raw === undefined ? [] : [{ data: raw, mediaType, ...(filename !== undefined && { filename }) }],
+  )
+}
