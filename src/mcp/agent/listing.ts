@@ -14,8 +14,12 @@ export interface ListedTool {
   readonly description: string
   readonly inputSchema: Unread
   readonly outputSchema?: Unread
-  /** As the server has listed it, without what this library does not pass on. */
-  readonly definition: Unread
+  readonly execution?: Unread
+}
+
+/** The tool for the client that calls it, without the schema of the output, which clients would compile. */
+export function definitionOf({ name, inputSchema, execution }: ListedTool): Unread {
+  return { name, inputSchema, ...(execution !== undefined && { execution }) }
 }
 
 const LIST_TIMEOUT_MS = 60_000
@@ -108,8 +112,7 @@ function toTool({
     description: typeof description === 'string' ? firstChars(description, MAX_DESCRIPTION) : '',
     inputSchema: input,
     ...(output !== undefined && { outputSchema: output }),
-    // Without the schema of the output, which clients would compile.
-    definition: { name, inputSchema: input, ...executionOf(others) },
+    ...executionOf(others),
   }
 }
 

@@ -183,7 +183,7 @@ it('data beside many texts is written out once', () => {
   }
   const content = ['{"price":42}', '1', 'x', '{"price":43}'].map((text) => ({ type: 'text', text }))
   const { name, inputSchema } = TOOL
-  const tool = { name, title: name, description: '', inputSchema, definition: {} }
+  const tool = { name, title: name, description: '', inputSchema }
   const { parts } = readResult({ content, structuredContent: { toJSON } }, tool)
   expect(parts).toMatchObject([{ text: '1' }, { text: 'x' }, { text: '{"price":43}' }, { data: {} }])
   expect(written).toBe(1)
