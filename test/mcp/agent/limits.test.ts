@@ -213,3 +213,13 @@ it('questions without end within one call', async () => {
   expect(refused).toHaveLength(980)
   expect(refused[0]).toMatchObject({ code: -32_603, message: '20 requests of this call wait already' })
 })
+
+it('a result of a type that no client has asked for', async () => {
+  const { client } = await agentOf(
+    clientOf({ call: () => ({ resultType: 'task', taskId: 't', status: 'working' }) }),
+  )
+  expect(await client.run('Go')).toMatchObject({
+    type: 'failed',
+    text: 'The MCP server has answered with a result of the type "task", which this agent cannot read',
+  })
+})

@@ -30,6 +30,7 @@ const requiring =
 it.each([
   ['a form', FORM, { go: { seats: 2 } }, { action: 'accept', content: { seats: 2 } }],
   ['a form without fields', { message: 'Go?' }, { go: 'accept' }, { action: 'accept', content: {} }],
+  ['a form without a text', { message: '' }, { go: 'accept' }, { action: 'accept', content: {} }],
   ['a form without fields, declined', { message: 'Go?' }, { go: 'decline' }, { action: 'decline' }],
   [
     'an address',
