@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { A2AError } from '../core/errors.js'
 import type { JsonObject } from '../core/json-types.js'
 import { isTerminal } from '../core/lifecycle.js'
 import { recordOf } from '../runtime/unread.js'
@@ -88,7 +89,12 @@ const IN_SESSION: Readonly<Record<string, Method>> = {
     if (cursor !== undefined && typeof cursor !== 'string')
       throw new Refusal('params', 'cursor must be a text')
     const query = { pageSize: PAGE, historyLength: 1, ...(cursor !== undefined && { pageToken: cursor }) }
-    const { tasks, nextPageToken } = await read(async () => await agent.listTasks(query))
+    const { tasks, nextPageToken } = await read(async () => await agent.listTasks(query)).catch(
+      (error: unknown) => {
+        if (cursor === undefined || !A2AError.is(error, 'INVALID_PARAMS')) throw error
+        throw new Refusal('params', 'cursor must be a nextCursor that this user has got')
+      },
+    )
     const next = nextPageToken === '' ? {} : { nextCursor: nextPageToken }
     return { result: { tasks: tasks.map((task) => sessionTaskOf(task, settings)), ...next } }
   },

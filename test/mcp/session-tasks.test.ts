@@ -118,6 +118,7 @@ it('tasks/list has the tasks of the user, page by page', async () => {
   for (const cursor of [1, 'x'])
     expect((await request('tasks/list', { cursor })).last['error'], String(cursor)).toMatchObject({
       code: -32602,
+      message: expect.stringMatching(/^cursor must be /) as string,
     })
 })
 

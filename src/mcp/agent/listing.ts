@@ -14,8 +14,12 @@ export interface ListedTool {
   readonly description: string
   readonly inputSchema: Unread
   readonly outputSchema?: Unread
-  /** As the server has listed it, without what this library does not pass on. */
-  readonly definition: Unread
+  readonly execution?: Unread
+}
+
+/** The tool for the client that calls it, without the schema of the output, which clients would compile. */
+export function definitionOf({ name, inputSchema, execution }: ListedTool): Unread {
+  return { name, inputSchema, ...(execution !== undefined && { execution }) }
 }
 
 const LIST_TIMEOUT_MS = 60_000
@@ -41,8 +45,8 @@ export async function listTools(
   names: readonly string[] | undefined,
   signal?: AbortSignal,
 ): Promise<ListedTool[]> {
-  const { tools } = { ...client.getServerCapabilities() } as Unread
-  const all = tools === undefined ? [] : await listed(client, 'tools/list', 'tools', signal)
+  const offered: Unread = { ...client.getServerCapabilities() }
+  const all = offered['tools'] === undefined ? [] : await listed(client, 'tools/list', 'tools', signal)
   const used = names === undefined ? all : all.filter(({ name }) => names.includes(String(name)))
   const missing = names?.find((each) => used.every(({ name }) => name !== each))
   if (missing !== undefined) throw new Error(`The MCP server has no tool "${missing}"`)
@@ -50,7 +54,18 @@ export async function listTools(
     throw new Error(
       `The MCP server has ${used.length} tools, and ${MAX_USED} are the most: name those to use by "tools"`,
     )
-  return used.map(toTool)
+  const tools = used.map(toTool)
+  requireUnique(tools)
+  return tools
+}
+
+function requireUnique(listed: readonly { readonly name: string }[]): void {
+  const names = new Set<string>()
+  for (const { name } of listed) {
+    if (names.has(name))
+      throw new Error(`The MCP server has "${name}" twice in its list: name others to use by "tools"`)
+    names.add(name)
+  }
 }
 
 /** All pages of a list. */
@@ -97,8 +112,7 @@ function toTool({
     description: typeof description === 'string' ? firstChars(description, MAX_DESCRIPTION) : '',
     inputSchema: input,
     ...(output !== undefined && { outputSchema: output }),
-    // Without the schema of the output, which clients would compile.
-    definition: { name, inputSchema: input, ...executionOf(others) },
+    ...executionOf(others),
   }
 }
 

@@ -13,7 +13,7 @@ import type { Execute } from '../../server/execute.js'
 import type { Run } from '../../server/run/run.js'
 import { violationOf } from '../../wire/question/violation.js'
 import type { McpClient } from './client.js'
-import { listTools, type ListedTool } from './listing.js'
+import { definitionOf, listTools, type ListedTool } from './listing.js'
 import { requireClient, TOOLS_KEYS, toSettings, type McpToolsOptions, type Settings } from './options.js'
 import { toStandard } from './questions.js'
 import { McpToolError, readResult } from './results.js'
@@ -103,8 +103,8 @@ async function execute(run: Run, { client, tools, settings }: Served): Promise<u
   }
   const connection = new Connection(client, run)
   try {
-    const { name, definition, title } = tool
-    const given = { method: 'tools/call', params: { name, arguments: input }, tool: definition }
+    const { name, title } = tool
+    const given = { method: 'tools/call', params: { name, arguments: input }, tool: definitionOf(tool) }
     const { parts } = readResult(
       await request({ run, ...settings, client: connection.client, release: connection.close }, name, given),
       tool,

@@ -7,7 +7,7 @@ import { readOptions, requireMethods } from '../../runtime/options.js'
 import { noteRecording } from '../../runtime/recording-tools.js'
 import { isRecord, type Unread } from '../../runtime/unread.js'
 import type { McpClient } from './client.js'
-import { listTools, type ListedTool } from './listing.js'
+import { definitionOf, listTools, type ListedTool } from './listing.js'
 import { requireClient, TOOLS_KEYS, toSettings, type McpToolsOptions } from './options.js'
 import { toStandard, type McpRun } from './questions.js'
 import {
@@ -150,7 +150,7 @@ export async function mcpTools(
     const count = (counts.get(name) ?? 0) + 1
     if (id === undefined) counts.set(name, count)
     const params = { name, arguments: input }
-    const given = { method: 'tools/call', params, tool: tool.definition }
+    const given = { method: 'tools/call', params, tool: definitionOf(tool) }
     return readResult(await request(caller, `${name} ${id ?? count}`, given, signal), tool)
   }
 

@@ -5,7 +5,7 @@
  */
 import { raceAbort } from '../../runtime/abort.js'
 import { isRecord, recordOf, type Unread } from '../../runtime/unread.js'
-import { send, type McpClient, type McpRequest } from './client.js'
+import { isAnswered, send, type McpClient, type McpRequest } from './client.js'
 
 /** A request of the server for its client. */
 export interface ServerRequest {
@@ -35,8 +35,18 @@ export interface OngoingOptions {
   readonly mayAsk: (request: ServerRequest) => boolean
 }
 
-/** The calls of each client that are under way. */
-const calls = new WeakMap<McpClient, Set<OngoingCall>>()
+/** The calls of a connection, to which its requests can belong. */
+interface Calls {
+  readonly underWay: Set<OngoingCall>
+  /** The tasks of calls that the server has not ended: it may still work on them, and ask. Two are as many as are of use. */
+  readonly left: Set<string>
+}
+
+/** By the transport, or the client where it has none. */
+const connections = new WeakMap<object, Calls>()
+
+/** The most requests of a call that wait to be read. */
+const MAX_WAITING = 20
 
 /** One call. Its end cannot be missed: what comes waits for {@link next}. */
 export class OngoingCall {
@@ -51,10 +61,12 @@ export class OngoingCall {
   constructor(client: McpClient, request: McpRequest, { owner, timeoutMs, mayAsk }: OngoingOptions) {
     this.owner = owner
     this.mayAsk = mayAsk
-    const all = callsOf(client)
-    all.add(this)
+    const { underWay, left } = callsOf(client)
+    underWay.add(this)
+    takeRequests(client)
     const end = (event: CallEvent): void => {
-      all.delete(this)
+      underWay.delete(this)
+      if (event.type === 'failed' && !isAnswered(event.error) && left.size < 2) left.add(owner)
       this.#push(event)
       this.#over.abort()
     }
@@ -84,8 +96,15 @@ export class OngoingCall {
     if (!this.#over.signal.aborted) this.#stop.abort()
   }
 
-  /** Takes a request of the server, and resolves to the answer. */
+  /**
+   * Takes a request of the server, and resolves to the answer.
+   *
+   * @throws {Error} as {@link callThatAsks}.
+   */
   ask(request: ServerRequest, canceled: AbortSignal | undefined): Promise<object> {
+    const waiting = this.#events.filter(({ type }) => type === 'asked')
+    if (waiting.length >= MAX_WAITING)
+      throw refusal(-32_603, `${MAX_WAITING} requests of this call wait already`)
     const signals = canceled === undefined ? [this.#over.signal] : [this.#over.signal, canceled]
     return new Promise((reply) => {
       this.#push({ type: 'asked', held: { request, reply, withdrawn: AbortSignal.any(signals) } })
@@ -100,33 +119,33 @@ export class OngoingCall {
   }
 }
 
-function callsOf(client: McpClient): Set<OngoingCall> {
-  const known = calls.get(client)
-  if (known !== undefined) return known
-  const all = new Set<OngoingCall>()
-  calls.set(client, all)
-  const answer = async (request: unknown, context: unknown): Promise<object> => {
+function callsOf(client: McpClient): Calls {
+  const connection = client.transport ?? client
+  const known = connections.get(connection) ?? { underWay: new Set(), left: new Set() }
+  connections.set(connection, known)
+  return known
+}
+
+function takeRequests(client: McpClient): void {
+  client.fallbackRequestHandler ??= async (request: unknown, context: unknown): Promise<object> => {
     const { method, params } = recordOf(request) ?? {}
     const asked = { method: String(method), params: recordOf(params) ?? {} }
-    return await callThatAsks(all, asked).ask(asked, signalOf(context))
+    return await callThatAsks(callsOf(client), asked).ask(asked, signalOf(context))
   }
-  client.fallbackRequestHandler ??= answer
-  return all
 }
 
 /**
- * The call that a request of a session belongs to. Requests do not name their call: it is certain where all calls under way are
- * of one task, and then the latest call takes it.
+ * The call that a request of a session belongs to. Requests do not name their call: it is certain where all calls that the server
+ * may work on are of one task, and then the latest call takes it.
  *
  * @throws {Error} with the code of JSON-RPC that the server gets.
  */
-function callThatAsks(all: ReadonlySet<OngoingCall>, request: ServerRequest): OngoingCall {
-  const latest = [...all].at(-1)
+function callThatAsks({ underWay, left }: Calls, request: ServerRequest): OngoingCall {
+  const latest = [...underWay].at(-1)
   if (latest === undefined) throw refusal(-32_600, 'No call is under way')
-  for (const { owner } of all) {
-    if (owner !== latest.owner)
-      throw refusal(-32_603, 'Several tasks share this client, and it is unknown which of them is asked')
-  }
+  const owners = new Set([...left, ...[...underWay].map(({ owner }) => owner)])
+  if (owners.size > 1)
+    throw refusal(-32_603, 'Several tasks share this client, and it is unknown which of them is asked')
   if (!latest.mayAsk(request))
     throw refusal(-32_601, `This client does not offer ${request.method.slice(0, 100)}`)
   return latest

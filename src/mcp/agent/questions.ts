@@ -61,8 +61,8 @@ export async function answerTo({ method, params }: ServerRequest, asking: Asking
 const UNANSWERED = ['INVALID_PARAMS', 'WAIT_ABORTED', 'WAIT_TIMED_OUT'] as const
 
 async function elicit(params: Unread, { run, label, withdrawn }: Asking): Promise<Unread> {
-  const message =
-    typeof params['message'] === 'string' ? firstChars(params['message'], MAX_MESSAGE) : 'Continue?'
+  const { message: said } = params
+  const message = typeof said === 'string' && said.trim() !== '' ? firstChars(said, MAX_MESSAGE) : 'Continue?'
   const name = firstChars(label, MAX_LABEL)
   const options = withdrawn === undefined ? {} : { signal: withdrawn }
   if (params['mode'] === 'url') {

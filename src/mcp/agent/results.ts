@@ -53,14 +53,15 @@ export function readResult(result: Unread, { name, outputSchema }: ListedTool): 
   if (data === undefined) return { text, parts: made }
   // A result of JSON.
   const json = data as JsonValue
-  return { text, data: json, parts: [...made.filter((part) => !isSame(part, json)), { data: json }] }
+  const written = JSON.stringify(data)
+  return { text, data: json, parts: [...made.filter((part) => !isSame(part, written)), { data: json }] }
 }
 
 /** Tools repeat their data as a text, for clients that know only texts. */
-function isSame({ text }: Part, data: JsonValue): boolean {
+function isSame({ text }: Part, data: string): boolean {
   if (text === undefined) return false
   try {
-    return JSON.stringify(JSON.parse(text)) === JSON.stringify(data)
+    return JSON.stringify(JSON.parse(text)) === data
   } catch {
     return false
   }

@@ -152,8 +152,12 @@ class Sender {
   }
 
   #endOf(result: Unread): Outcome {
-    if (result['resultType'] !== 'input_required') return { result }
-    const { inputRequests, requestState } = result
+    const { resultType = 'complete', inputRequests, requestState } = result
+    if (resultType === 'complete') return { result }
+    if (resultType !== 'input_required')
+      return {
+        problem: `The MCP server has answered with a result of the type "${firstChars(String(resultType), 100)}", which this agent cannot read`,
+      }
     const asked = Object.entries(recordOf(inputRequests) ?? {}).map(([key, given]) => toRequest(key, given))
     const unknown = asked.find((each) => !isAnswerable(each, this.#caller.sample))
     if (unknown !== undefined)

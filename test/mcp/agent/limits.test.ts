@@ -1,6 +1,7 @@
 /** Servers of MCP that misbehave: each costs a bounded time and memory, and the error says what is wrong. */
 import { expect, it } from 'vitest'
-import { agentOf, clientOf, TOOL } from './kit.js'
+import { readResult } from '../../../src/mcp/agent/results.js'
+import { agentOf, clientOf, TOOL, type Json } from './kit.js'
 
 const toolsOf = (count: number): object[] =>
   Array.from({ length: count }, (_, at) => ({ ...TOOL, name: `go-${at}` }))
@@ -162,5 +163,63 @@ it('a server that asks for too much at once, or for what is not offered', async 
   expect(await other.client.run('Go')).toMatchObject({
     type: 'failed',
     text: 'The MCP server asks for roots/list, which this agent does not offer',
+  })
+})
+
+it('a name that is listed twice', async () => {
+  const list = (): Json => ({
+    tools: [TOOL, { ...TOOL, name: 'well' }, { ...TOOL, description: 'Goes elsewhere' }],
+  })
+  await expect(agentOf(clientOf({ list }))).rejects.toThrow('has "go" twice in its list')
+  const { card } = await agentOf(clientOf({ list }), { tools: ['well'] })
+  expect(card.skills).toHaveLength(1)
+})
+
+it('data beside many texts is written out once', () => {
+  let written = 0
+  const toJSON = (): object => {
+    written += 1
+    return { price: 42 }
+  }
+  const content = ['{"price":42}', '1', 'x', '{"price":43}'].map((text) => ({ type: 'text', text }))
+  const { name, inputSchema } = TOOL
+  const tool = { name, title: name, description: '', inputSchema }
+  const { parts } = readResult({ content, structuredContent: { toJSON } }, tool)
+  expect(parts).toMatchObject([{ text: '1' }, { text: 'x' }, { text: '{"price":43}' }, { data: {} }])
+  expect(written).toBe(1)
+})
+
+it('questions without end within one call', async () => {
+  const refused: unknown[] = []
+  const form = { type: 'object', properties: { n: { type: 'integer' } } }
+  const { client } = await agentOf(
+    clientOf({
+      async call({ ask }) {
+        const asked = Array.from({ length: 1_000 }, (_, at) =>
+          ask('elicitation/create', { message: `Number ${at}?`, requestedSchema: form }),
+        )
+        const answers = await Promise.allSettled(asked)
+        refused.push(
+          ...answers.flatMap((each): unknown[] => (each.status === 'rejected' ? [each.reason] : [])),
+        )
+        return { content: [] }
+      },
+    }),
+  )
+  const result = await client.run('Go', {
+    onQuestions: (questions) => Object.fromEntries(questions.map(({ id }) => [id, { n: 1 }])),
+  })
+  expect(result).toMatchObject({ type: 'completed' })
+  expect(refused).toHaveLength(980)
+  expect(refused[0]).toMatchObject({ code: -32_603, message: '20 requests of this call wait already' })
+})
+
+it('a result of a type that no client has asked for', async () => {
+  const { client } = await agentOf(
+    clientOf({ call: () => ({ resultType: 'task', taskId: 't', status: 'working' }) }),
+  )
+  expect(await client.run('Go')).toMatchObject({
+    type: 'failed',
+    text: 'The MCP server has answered with a result of the type "task", which this agent cannot read',
   })
 })

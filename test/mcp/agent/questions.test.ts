@@ -30,6 +30,7 @@ const requiring =
 it.each([
   ['a form', FORM, { go: { seats: 2 } }, { action: 'accept', content: { seats: 2 } }],
   ['a form without fields', { message: 'Go?' }, { go: 'accept' }, { action: 'accept', content: {} }],
+  ['a form without a text', { message: '' }, { go: 'accept' }, { action: 'accept', content: {} }],
   ['a form without fields, declined', { message: 'Go?' }, { go: 'decline' }, { action: 'decline' }],
   [
     'an address',
@@ -220,4 +221,42 @@ it('a call of a session with two questions, with a crash at each write', { timeo
   expect(task.artifacts[0]?.parts?.[0]?.text).toBe(
     '[{"action":"accept","content":{"seats":2}},{"action":"accept","content":{}},false]',
   )
+})
+
+it('a question of a call that was canceled is not put to the user of another task', async () => {
+  const calls: ServerCall[] = []
+  let begin = (): void => undefined
+  const begun = new Promise<void>((resolve) => (begin = resolve))
+  const answers: unknown[] = []
+  const client = clientOf({
+    async call(call) {
+      const first = calls.length === 0
+      calls.push(call)
+      begin()
+      // The first goes on after it was canceled.
+      if (first) return await new Promise<never>(() => undefined)
+      await calls[0]?.ask('elicitation/create', FORM).catch((error: unknown) => answers.push(error))
+      return text('done')
+    },
+  })
+  const agent = await agentOf(client)
+  const one = await agent.client.send('Go', { returnImmediately: true })
+  await begun
+  await agent.client.cancelTask(one.type === 'task' ? one.task.id : '')
+  let asked = 0
+  const other = await agent.client.run('Go', {
+    onQuestions: () => {
+      asked += 1
+      return { go: { seats: 2 } }
+    },
+  })
+  expect(other).toMatchObject({ type: 'completed', text: '"done"' })
+  expect(asked).toBe(0)
+  expect(answers).toMatchObject([{ code: -32_603 }])
+
+  // A new connection hears of no earlier call.
+  Object.assign(client, { transport: {} })
+  const third = await agent.client.run('Go', { onQuestions: () => ({ go: { seats: 2 } }) })
+  expect(third).toMatchObject({ type: 'completed' })
+  expect(answers).toHaveLength(1)
 })

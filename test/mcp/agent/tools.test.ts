@@ -47,3 +47,12 @@ it('an unknown tool, a client that is none, and an input of a model that is no J
     }),
   ).resolves.toMatchObject({ message: '"Error: The input must be a JSON object"' })
 })
+
+it('the stored list has each schema once', async () => {
+  const inputSchema = { type: 'object', description: 'x'.repeat(8_000) }
+  const tools = Array.from({ length: 100 }, (_, at) => ({ name: `go-${at}`, inputSchema }))
+  const client = clientOf({ list: () => ({ tools }) })
+  await expect(
+    outcomeOf(async (run) => void Object.keys((await mcpTools(run, client)).aiSdk)),
+  ).resolves.toBeUndefined()
+})
