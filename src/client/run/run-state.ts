@@ -174,6 +174,11 @@ export class RunState {
     this.#answeredQuestion = questionOf(task)
   }
 
+  /** Whether the latest message answers a question. */
+  get isAnswering(): boolean {
+    return this.#answeredQuestion !== undefined
+  }
+
   /** The agent has refused the answer: the question is asked again. */
   forgetAnswer(): void {
     this.#answeredQuestion = undefined

@@ -180,10 +180,19 @@ export class Run {
       this.#questions.taken()
       return reply
     } catch (error) {
-      if (!this.#questions.isRefusal(error)) throw error
+      if (!this.#questions.isRefusal(error) && !(await this.#hasEnded(error))) throw error
       this.#state.forgetAnswer()
       return undefined
     }
+  }
+
+  /** Whether the agent refuses an answer because its task has ended since it asked: the task is the result then. */
+  async #hasEnded(error: unknown): Promise<boolean> {
+    const { taskId: id } = this.#state.handle
+    if (id === undefined || !this.#state.isAnswering || isInconclusive(error)) return false
+    const reading = this.#connection.call('GetTask', { id, historyLength: 0 }, this.#callOptions)
+    const task = await reading.catch(() => undefined)
+    return task !== undefined && isTerminal(task.state)
   }
 
   /** What the user answers to questions by their ids; `undefined` if nothing. */
