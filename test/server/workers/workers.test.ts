@@ -51,7 +51,7 @@ function house(
     onTestFinished(() => tasks.destroy())
     return tasks
   }
-  const common = { card: CARD, clock, onError, ...options }
+  const common = { card: CARD, clock, onError }
   const handler = createRequestHandler<Principal, DurableTaskManager>({
     ...common,
     anonymous: 'shared',
@@ -66,7 +66,7 @@ function house(
     })
   closeLast(handler)
   const worker: House['worker'] = (execute, more) => {
-    const made = createWorker({ ...common, ...more, tasks: manager(), execute })
+    const made = createWorker({ ...common, ...options, ...more, tasks: manager(), execute })
     closeLast(made)
     return made
   }
@@ -201,6 +201,14 @@ describe('a worker that was started', () => {
     await closed
   })
 
+  test('does not start again once it is closed', async () => {
+    const { worker } = house('store')
+    const { start, close } = worker(echo)
+    start()
+    await close({ graceMs: 0 })
+    expect(start).toThrow(expect.objectContaining({ code: 'UNAVAILABLE' }))
+  })
+
   test('knows the principal of the request by its id', async () => {
     const { front, worker } = house('store', { principalOf: (id) => ({ id }) })
     worker((run) => `for ${run.principal?.id ?? 'nobody'}`).start()
@@ -305,6 +313,13 @@ describe('is refused', () => {
   test.each([
     ['code that the handler would not run', { execute: echo }, /pass "execute" to createWorker/],
     ['a retry that the handler would not do', { retry: {} }, /pass "retry" to createWorker/],
+    [
+      'a budget that it would not hold',
+      { limits: { budget: { cost: 1 } } },
+      /pass "limits.budget" to createWorker/,
+    ],
+    ['a limit on runs', { limits: { maxRuns: 5 } }, /pass "limits.maxRuns" to createWorker/],
+    ['a decision about budgets', { onBudget: () => undefined }, /pass "onBudget" to createWorker/],
     ['a dispatch that is neither', { dispatch: 'queue' }, /"dispatch" must be 'store' or a function/],
     ['tasks that no worker can share', { tasks: undefined }, /"dispatch" needs "tasks"/],
   ])('%s', (_, options, message) => {
@@ -325,6 +340,11 @@ describe('is refused', () => {
   test('a worker with two limits on its turns', () => {
     const given = { card: CARD, tasks: tasks(), execute: echo, limits: { maxRuns: 5 } }
     expect(() => createWorker(given)).toThrow(/"limits.maxRuns" of a worker is its option "concurrency"/)
+  })
+
+  test('a worker with a limit on requests', () => {
+    const given = { card: CARD, tasks: tasks(), execute: echo, limits: { maxBodyBytes: 1_000 } }
+    expect(() => createWorker(given)).toThrow(/A worker would ignore "limits.maxBodyBytes"/)
   })
 
   test('what is no turn', async () => {
