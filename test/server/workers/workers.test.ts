@@ -14,6 +14,7 @@ import { ManualClock } from 'a2a-tasks/testing'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import {
   begin,
+  FaultyStore,
   pass,
   resultOf,
   send,
@@ -34,6 +35,8 @@ interface House {
   readonly errors: unknown[]
   /** The manager of the handler. */
   readonly tasks: DurableTaskManager
+  /** How often any process has tried to take a task. */
+  readonly acquisitions: () => number
   /** A process with a worker. */
   readonly worker: (execute: Execute, options?: { readonly concurrency?: number }) => Worker
 }
@@ -43,7 +46,8 @@ function house(
   options: { readonly principalOf?: (id: string) => Principal } = {},
 ): House {
   const clock = new ManualClock()
-  const store = memoryStore({ now: () => clock.now() })
+  const faulty = new FaultyStore(memoryStore({ now: () => clock.now() }))
+  const store = faulty.asStore
   const errors: unknown[] = []
   const onError = (error: unknown): unknown => errors.push(error)
   const manager = (): DurableTaskManager => {
@@ -72,7 +76,8 @@ function house(
   }
   // Requests need the handler only.
   const front = { handler } as Replica
-  return { front, clock, store, errors, worker, tasks: handler.tasks }
+  const acquisitions = (): number => faulty.calls.filter((name) => name === 'acquire').length
+  return { front, clock, store, errors, worker, tasks: handler.tasks, acquisitions }
 }
 
 /** A queue that a worker reads, as an engine would. */
@@ -163,6 +168,19 @@ describe('a worker that was started', () => {
     await settle()
     expect(begun).toEqual(['1', '2', '3', '4'])
     for (const id of ids) expect(await stateAt(front, id)).toBe('completed')
+  })
+
+  test('seldom tries to take what another worker takes', async () => {
+    const { front, worker, acquisitions } = house('store')
+    const done: string[] = []
+    const workers = Array.from({ length: 8 }, () => worker((run) => void done.push(run.text)))
+    const texts = Array.from({ length: 200 }, (_, at) => `${at}`)
+    for (const text of texts) await begin(front, text)
+    await settle()
+    for (const each of workers) each.start()
+    for (let waits = 0; waits < 200 && done.length < texts.length; waits += 1) await settle()
+    expect(done.sort()).toEqual(texts.sort())
+    expect(acquisitions()).toBeLessThan(3 * texts.length)
   })
 
   test('stops for a client that cancels at the handler', async () => {
