@@ -103,7 +103,8 @@ export class Maintenance<S extends string> {
     await Promise.resolve()
     while (this.#isRecoveryDue && this.hasRoom && !this.#isClosed) {
       this.#isRecoveryDue = false
-      await this.#recover(() => !this.hasRoom).catch(this.#context.storeClient.report)
+      const recovery = this.#recover(() => !this.hasRoom, new Dispersal())
+      this.#isRecoveryDue ||= (await recovery.catch(this.#context.storeClient.report)) ?? false
     }
     this.#recovering = undefined
   }
@@ -131,22 +132,28 @@ export class Maintenance<S extends string> {
     if (feed !== undefined) await storeClient.call('feed', () => feed.trim())
   }
 
-  /** @param isFull - Whether to stop. */
-  async #recover(isFull = (): boolean => false): Promise<void> {
+  /**
+   * @param isFull - Whether to stop.
+   * @returns Whether tasks were skipped.
+   */
+  async #recover(isFull = (): boolean => false, dispersal?: Dispersal): Promise<boolean> {
     const { storeClient, settings } = this.#context
     const orphans = (stuck: number): Promise<readonly Orphan[]> =>
       storeClient.call('orphans', () => settings.store.orphans(BATCH + stuck))
     const wasRefused = this.#isRefused
     this.#isRefused = false
-    await this.#eachBatch(orphans, isFull, async (orphan) => {
+    const isSkipped = (): boolean => dispersal?.skips() === true
+    const job = async (orphan: Orphan): Promise<boolean> => {
       const id = randomId()
       // Its holder may have waited for the store as well, and continues first.
       if (wasRefused) return await this.#postpone(orphan, id)
-      return await this.#recoverOne(orphan, id).catch(async (error: unknown) => {
+      return await this.#recoverOne(orphan, id, dispersal).catch(async (error: unknown) => {
         storeClient.report(error)
         return await this.#postpone(orphan, id)
       })
-    })
+    }
+    await this.#eachBatch(orphans, isFull, job, isSkipped)
+    return dispersal?.hasSkipped === true
   }
 
   /**
@@ -157,6 +164,7 @@ export class Maintenance<S extends string> {
     fetch: (stuck: number) => Promise<readonly T[]>,
     isOver: () => boolean,
     job: (each: T) => Promise<boolean>,
+    isSkipped = (): boolean => false,
   ): Promise<void> {
     const processed = new Set<string>()
     for (let stuck = 0; stuck <= MAX_STUCK;) {
@@ -164,6 +172,7 @@ export class Maintenance<S extends string> {
       const others = batch.filter((each) => !processed.has(idOf(each)))
       for (const each of others) {
         if (this.#isClosed || isOver()) return
+        if (isSkipped()) continue
         processed.add(idOf(each))
         if (!(await job(each))) stuck += 1
       }
@@ -175,7 +184,11 @@ export class Maintenance<S extends string> {
    * @param id - The id of the new lease.
    * @returns `false` when the task is left to another process, and stays in the result.
    */
-  async #recoverOne({ key, leaseId, note: stored }: Orphan, id: string): Promise<boolean> {
+  async #recoverOne(
+    { key, leaseId, note: stored }: Orphan,
+    id: string,
+    dispersal?: Dispersal,
+  ): Promise<boolean> {
     const { settings, cache, storeClient } = this.#context
     const { store, leaseMs, maxRestarts } = settings
     const left = fromStoredNote(stored)
@@ -186,8 +199,10 @@ export class Maintenance<S extends string> {
     if (left.restarts === HANDED_OUT && !holders.some((each) => each.worker === left.worker && each.hasRoom))
       return false
     return await cache.use(key.id, true, async (cached) => {
-      if (cached.key.createdAt !== key.createdAt || (await this.#needsNoHolder(cached, leaseId, left)))
+      if (await this.#isDone(cached, { key, leaseId }, left)) {
+        dispersal?.after(false)
         return true
+      }
       const isWoken = isInterrupted(cached.record.task.state, settings.lifecycle)
       const note = await countRestarts(this.#context, cached, isWoken ? wokenNote(left) : left)
       const { restarts, worker } = note
@@ -198,8 +213,10 @@ export class Maintenance<S extends string> {
       const restarted = isRestarted ? restartedNote(cached, note) : note
       const lease = { id, ttlMs: leaseMs, note: toStoredNote(restarted) }
       const grant = await storeClient.call('acquire', () => store.acquire(key, lease))
+      const isOwn = grant?.leaseId === lease.id
+      dispersal?.after(isOwn)
       // The holder has renewed its lease, or another process was faster.
-      if (grant?.leaseId !== lease.id) return true
+      if (!isOwn) return true
       // Reads what the previous holder did.
       await cached.refresh()
       if (cached.isGone || (await this.#needsNoHolder(cached, lease.id, restarted))) return true
@@ -209,6 +226,15 @@ export class Maintenance<S extends string> {
       }
       return true
     })
+  }
+
+  /** Whether another process has done the work, or removed the task, since the list was read. */
+  async #isDone(
+    cached: CachedTask<S>,
+    { key, leaseId }: Omit<Orphan, 'note'>,
+    note: LeaseNote,
+  ): Promise<boolean> {
+    return cached.key.createdAt !== key.createdAt || (await this.#needsNoHolder(cached, leaseId, note))
   }
 
   /**
@@ -311,6 +337,28 @@ export class Maintenance<S extends string> {
     const show = (record: TaskRecord<S>): TaskSnapshot<S> | null =>
       record.task.createdAt === createdAt ? record.snapshot() : null
     return (await cache.read(id, show).catch(storeClient.report)) ?? undefined
+  }
+}
+
+/**
+ * Has processes that take tasks from the same list at the same time go apart in it: one that comes second skips some tasks, and
+ * more each time. It looks again afterwards.
+ */
+class Dispersal {
+  #length = 0
+  #left = 0
+  hasSkipped = false
+
+  after(isFirst: boolean): void {
+    this.#length = isFirst ? 0 : 2 * this.#length + 1
+    this.#left = this.#length
+  }
+
+  skips(): boolean {
+    if (this.#left === 0) return false
+    this.#left -= 1
+    this.hasSkipped = true
+    return true
   }
 }
 

@@ -130,6 +130,18 @@ export interface HandlerLimits {
   readonly maxStreamsPerOwner?: number | undefined
 }
 
+/** Limits on the code of the agent, which a handler with `dispatch` does not run. */
+export const CODE_LIMITS = [
+  ...['budget', 'runTimeoutMs', 'maxDelegationDepth', 'maxSteps', 'maxJournalBytes', 'waitingRunMs'],
+  ...['maxRuns', 'maxRunsPerOwner'],
+] as const
+
+/** Limits on requests, which a worker does not get, and one that workers do not hold. */
+export const REQUEST_LIMITS = [
+  ...['maxBodyBytes', 'bodyTimeoutMs', 'maxBodyBytesInFlight', 'maxNodes', 'maxPendingBytes'],
+  ...['stalledTimeoutMs', 'maxStreams', 'maxStreamsPerOwner', 'maxRunsPerOwner'],
+] as const
+
 type Budgets = 'budget' | 'ownerBudget' | 'agentBudget'
 
 export type CompleteLimits = { readonly [L in keyof Omit<HandlerLimits, Budgets>]-?: number } & {
@@ -183,6 +195,13 @@ const CHECKS: Readonly<Record<string, (option: string, value: unknown) => number
   maxTasksPerOwner: requireBound,
   maxRunsPerOwner: requireBound,
   maxStreamsPerOwner: requireBound,
+}
+
+/** The first of `names` among the limits that were given, with its path. */
+export function givenLimit(limits: unknown, names: readonly (keyof HandlerLimits)[]): string | undefined {
+  if (typeof limits !== 'object' || limits === null) return undefined
+  const name = names.find((each) => Reflect.get(limits, each) !== undefined)
+  return name && `limits.${name}`
 }
 
 /** @param isShared Whether the tasks are in a store, where they may wait for longer. */

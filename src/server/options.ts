@@ -26,7 +26,7 @@ import type { AgentCard } from '../schemas/agent-card.js'
 import type { Dialect } from '../wire/dialect.js'
 import { servedCard, toDialects, type DialectName } from './dialects.js'
 import { toIdempotencySettings, type IdempotencyOptions, type IdempotencySettings } from './idempotency.js'
-import { toLimits, type CompleteLimits, type HandlerLimits } from './limits.js'
+import { CODE_LIMITS, givenLimit, toLimits, type CompleteLimits, type HandlerLimits } from './limits.js'
 import { withPreview, type PreviewOptions } from './preview.js'
 import { toPushSettings, withPush, type PushOptions, type PushSettings } from './push/options.js'
 import { requireDispatch, TurnDispatcher, type Dispatch } from './dispatch.js'
@@ -196,7 +196,9 @@ export interface StructuredHandlerOptions<
 export interface DispatchingHandlerOptions<
   P extends Principal = Principal,
   M extends SharedTasks = SharedTasks,
-> extends Omit<RequestHandlerOptions<P, M>, 'execute' | 'output' | 'retry' | 'tasks'> {
+> extends Omit<RequestHandlerOptions<P, M>, (typeof CODE_OPTIONS)[number] | 'tasks' | 'limits'> {
+  /** Those of requests. Those of the code are for the workers. */
+  readonly limits?: Omit<HandlerLimits, (typeof CODE_LIMITS)[number]> | undefined
   /** Who does the turns of the tasks: `'store'`, or a function that puts them into a queue. */
   readonly dispatch: Dispatch
   /** The manager of the tasks, over a store that the workers share. */
@@ -311,6 +313,9 @@ function toSwitches(given: { readonly [Name in keyof Switches]?: boolean | undef
   return { answerByContext, checkInputModes, recordStacks }
 }
 
+/** What a handler that runs nothing would ignore. */
+const CODE_OPTIONS = ['execute', 'output', 'retry', 'onBudget', 'recordStacks', 'principalOf'] as const
+
 type Given<P extends Principal> = Omit<RequestHandlerOptions<P, AnyTasks>, 'execute' | 'output'> & {
   readonly execute?: Execute<P, unknown> | undefined
   readonly output?: StandardSchema | undefined
@@ -329,12 +334,12 @@ function toCode<P extends Principal>({ dispatch, tasks, ...given }: Given<P>): E
     return given.execute as Execute<P, unknown>
   }
   requireDispatch(dispatch)
-  for (const name of ['execute', 'output', 'retry'] as const) {
-    if (given[name] !== undefined)
-      throw new TypeError(
-        `A handler with "dispatch" runs nothing: pass "${name}" to createWorker, not to createRequestHandler`,
-      )
-  }
+  const name =
+    CODE_OPTIONS.find((option) => given[option] !== undefined) ?? givenLimit(given.limits, CODE_LIMITS)
+  if (name !== undefined)
+    throw new TypeError(
+      `A handler with "dispatch" runs nothing: pass "${name}" to createWorker, not to createRequestHandler`,
+    )
   if (tasks === undefined || !isShared(requireTasks(tasks)))
     throw new TypeError('"dispatch" needs "tasks" that workers can share: a DurableTaskManager')
   return () => undefined

@@ -11,10 +11,12 @@ import { readOptions, requireDelay, requireWhole } from '../runtime/options.js'
 import type { Principal } from './caller.js'
 import type { Turn } from './dispatch.js'
 import type { Outcome } from './execute.js'
+import { givenLimit, REQUEST_LIMITS } from './limits.js'
 import { Agent } from './operations/operations.js'
 import { toSettings, type RequestHandlerOptions, type StructuredHandlerOptions } from './options.js'
 import type { StandardSchema } from './standard-schema.js'
 import { isShared, requireTasks } from './tasks.js'
+import { unavailable } from './unavailable.js'
 
 /** What a worker needs of the options of a handler. */
 const KEYS = [
@@ -52,6 +54,8 @@ export interface Worker {
   /**
    * Takes turns from the store of the tasks, the one that has waited longest first, until {@link close}. Keeps the process
    * alive.
+   *
+   * @throws {A2AError} `UNAVAILABLE` once the worker is closing: create another one.
    */
   readonly start: () => void
   /**
@@ -100,9 +104,12 @@ export function createWorker<P extends Principal>(
   requireDelay('pollMs', pollMs)
   if (!isShared(requireTasks(rest.tasks)))
     throw new TypeError('"tasks" must be shared with the handlers: a DurableTaskManager')
-  if (rest.limits !== undefined && 'maxRuns' in rest.limits)
+  if (givenLimit(rest.limits, ['maxRuns']))
     throw new TypeError('"limits.maxRuns" of a worker is its option "concurrency"')
+  const ofRequests = givenLimit(rest.limits, REQUEST_LIMITS)
+  if (ofRequests !== undefined) throw new TypeError(`A worker would ignore "${ofRequests}"`)
   let isStarted = false
+  let isClosing = false
   let stopTimer = (): void => {}
   const limits = { ...rest.limits, maxRuns: concurrency }
   // Options of either kind, with a key less or more.
@@ -116,6 +123,8 @@ export function createWorker<P extends Principal>(
   }
   return {
     start: () => {
+      // Its timer would keep the process alive for nothing.
+      if (isClosing) throw unavailable()
       if (isStarted) return
       isStarted = true
       look()
@@ -132,6 +141,7 @@ export function createWorker<P extends Principal>(
     close: async (closing = {}) => {
       const { graceMs = 10_000 } = readOptions(closing, ['graceMs'], 'close')
       requireDelay('graceMs', graceMs, 0)
+      isClosing = true
       isStarted = false
       stopTimer()
       await agent.close(graceMs)

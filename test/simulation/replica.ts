@@ -72,11 +72,11 @@ export class Replica implements Owner {
     const outside = this.#outside(clock, ids)
     const common = {
       ...{ card: { name: 'Simulated', url: 'https://simulated.test' }, tasks: this.tasks },
-      ...{ clock, generateId: ids, onError, principalOf: () => USER },
-      onFollowUp: schedule.onFollowUp,
-      limits: { waitingRunMs: schedule.waitingRunMs },
+      ...{ clock, generateId: ids, onError, onFollowUp: schedule.onFollowUp },
     }
     const code = {
+      principalOf: () => USER,
+      limits: { waitingRunMs: schedule.waitingRunMs },
       retry: {
         attempts: 50,
         backoff: { initialMs: 20, maxMs: 100 },

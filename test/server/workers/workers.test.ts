@@ -14,6 +14,7 @@ import { ManualClock } from 'a2a-tasks/testing'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import {
   begin,
+  FaultyStore,
   pass,
   resultOf,
   send,
@@ -34,6 +35,8 @@ interface House {
   readonly errors: unknown[]
   /** The manager of the handler. */
   readonly tasks: DurableTaskManager
+  /** How often any process has tried to take a task. */
+  readonly acquisitions: () => number
   /** A process with a worker. */
   readonly worker: (execute: Execute, options?: { readonly concurrency?: number }) => Worker
 }
@@ -43,7 +46,8 @@ function house(
   options: { readonly principalOf?: (id: string) => Principal } = {},
 ): House {
   const clock = new ManualClock()
-  const store = memoryStore({ now: () => clock.now() })
+  const faulty = new FaultyStore(memoryStore({ now: () => clock.now() }))
+  const store = faulty.asStore
   const errors: unknown[] = []
   const onError = (error: unknown): unknown => errors.push(error)
   const manager = (): DurableTaskManager => {
@@ -51,7 +55,7 @@ function house(
     onTestFinished(() => tasks.destroy())
     return tasks
   }
-  const common = { card: CARD, clock, onError, ...options }
+  const common = { card: CARD, clock, onError }
   const handler = createRequestHandler<Principal, DurableTaskManager>({
     ...common,
     anonymous: 'shared',
@@ -66,13 +70,14 @@ function house(
     })
   closeLast(handler)
   const worker: House['worker'] = (execute, more) => {
-    const made = createWorker({ ...common, ...more, tasks: manager(), execute })
+    const made = createWorker({ ...common, ...options, ...more, tasks: manager(), execute })
     closeLast(made)
     return made
   }
   // Requests need the handler only.
   const front = { handler } as Replica
-  return { front, clock, store, errors, worker, tasks: handler.tasks }
+  const acquisitions = (): number => faulty.calls.filter((name) => name === 'acquire').length
+  return { front, clock, store, errors, worker, tasks: handler.tasks, acquisitions }
 }
 
 /** A queue that a worker reads, as an engine would. */
@@ -165,6 +170,19 @@ describe('a worker that was started', () => {
     for (const id of ids) expect(await stateAt(front, id)).toBe('completed')
   })
 
+  test('seldom tries to take what another worker takes', async () => {
+    const { front, worker, acquisitions } = house('store')
+    const done: string[] = []
+    const workers = Array.from({ length: 8 }, () => worker((run) => void done.push(run.text)))
+    const texts = Array.from({ length: 200 }, (_, at) => `${at}`)
+    for (const text of texts) await begin(front, text)
+    await settle()
+    for (const each of workers) each.start()
+    for (let waits = 0; waits < 200 && done.length < texts.length; waits += 1) await settle()
+    expect(done.sort()).toEqual(texts.sort())
+    expect(acquisitions()).toBeLessThan(3 * texts.length)
+  })
+
   test('stops for a client that cancels at the handler', async () => {
     const { front, worker, tasks } = house('store')
     let reason: unknown
@@ -199,6 +217,14 @@ describe('a worker that was started', () => {
     worker(echo).start()
     await pass(clock, async () => (await stateAt(front, id)) === 'completed')
     await closed
+  })
+
+  test('does not start again once it is closed', async () => {
+    const { worker } = house('store')
+    const { start, close } = worker(echo)
+    start()
+    await close({ graceMs: 0 })
+    expect(start).toThrow(expect.objectContaining({ code: 'UNAVAILABLE' }))
   })
 
   test('knows the principal of the request by its id', async () => {
@@ -305,6 +331,13 @@ describe('is refused', () => {
   test.each([
     ['code that the handler would not run', { execute: echo }, /pass "execute" to createWorker/],
     ['a retry that the handler would not do', { retry: {} }, /pass "retry" to createWorker/],
+    [
+      'a budget that it would not hold',
+      { limits: { budget: { cost: 1 } } },
+      /pass "limits.budget" to createWorker/,
+    ],
+    ['a limit on runs', { limits: { maxRuns: 5 } }, /pass "limits.maxRuns" to createWorker/],
+    ['a decision about budgets', { onBudget: () => undefined }, /pass "onBudget" to createWorker/],
     ['a dispatch that is neither', { dispatch: 'queue' }, /"dispatch" must be 'store' or a function/],
     ['tasks that no worker can share', { tasks: undefined }, /"dispatch" needs "tasks"/],
   ])('%s', (_, options, message) => {
@@ -325,6 +358,11 @@ describe('is refused', () => {
   test('a worker with two limits on its turns', () => {
     const given = { card: CARD, tasks: tasks(), execute: echo, limits: { maxRuns: 5 } }
     expect(() => createWorker(given)).toThrow(/"limits.maxRuns" of a worker is its option "concurrency"/)
+  })
+
+  test('a worker with a limit on requests', () => {
+    const given = { card: CARD, tasks: tasks(), execute: echo, limits: { maxBodyBytes: 1_000 } }
+    expect(() => createWorker(given)).toThrow(/A worker would ignore "limits.maxBodyBytes"/)
   })
 
   test('what is no turn', async () => {

@@ -30,14 +30,14 @@ const CONCURRENCY = 20
 export async function rolesOf(
   work: string,
   queueUrl: string,
-  common: Common,
+  { limits, ...common }: Common,
   execute: Execute,
 ): Promise<Roles> {
   if (work === 'here') {
-    const handler = createRequestHandler<Principal, DurableTaskManager>({ ...common, execute })
+    const handler = createRequestHandler<Principal, DurableTaskManager>({ ...common, limits, execute })
     return { handler, close: (graceMs) => handler.close({ graceMs }) }
   }
-  const worker = createWorker({ ...common, execute, concurrency: CONCURRENCY })
+  const worker = createWorker({ ...common, limits, execute, concurrency: CONCURRENCY })
   const closeWorker = (graceMs: number): Promise<void> => worker.close({ graceMs })
   if (work === 'store') {
     const handler = createRequestHandler({ ...common, dispatch: work })
