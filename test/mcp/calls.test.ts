@@ -239,7 +239,7 @@ describe('the requests of a call to its agent', () => {
     left.abort()
     answer()
     await answered
-    expect(tasks.getTask(task.id).state).toBe('canceled')
+    expect(tasks.getTask(task.id)).toMatchObject({ state: 'canceled' })
   })
 })
 
