@@ -21,6 +21,8 @@ import type { Tool } from './tools.js'
 /** Who answers a request. */
 export interface Scene {
   readonly agent: McpAgent
+  /** Whether the agent is a request handler of this process. */
+  readonly isLocal: boolean
   readonly tools: ReadonlyMap<string, Tool>
   readonly settings: Settings
   readonly openChannel: OpenChannel

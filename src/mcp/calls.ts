@@ -20,7 +20,17 @@ import { isId, type Call, type RequestId } from './protocol.js'
 import { answerId, questionId, questionIn, type Question } from './question-ids.js'
 import { answerTo, inputRequestsOf, isAsking } from './questions.js'
 import { Refusal } from './refusal.js'
-import { cancel, deferred, deliver, isLate, knownTask, left, seen, untilChanged } from './remote-tasks.js'
+import {
+  cancel,
+  deferred,
+  deliver,
+  isLate,
+  knownTask,
+  left,
+  seen,
+  sendAndFollow,
+  untilChanged,
+} from './remote-tasks.js'
 import { errorResult, questionResult, resultOfMessage, resultOfTask } from './results.js'
 import { BEGUN, sessionTaskOf, taskOf } from './tasks.js'
 import { saidBy, toolOf, type Said, type Tool } from './tools.js'
@@ -59,8 +69,14 @@ function problem({ isTask }: Call, text: string): Answered {
 
 /** Sends the message, and answers with its outcome, or with the task where the call is to be one. */
 async function sent(scene: Scene, call: Call, tool: Tool, message: MessageContent): Promise<Answered> {
-  const { agent, settings } = scene
-  if (!call.isTask) return await followed(scene, call, tool, (options) => agent.run(message, options))
+  const { agent, isLocal, settings } = scene
+  if (!call.isTask) {
+    // Progress that is made before the answer is heard from a stream only.
+    const isQuick = isLocal && call.progressToken === undefined
+    return await followed(scene, call, tool, (options) =>
+      isQuick ? sendAndFollow(agent, message, options) : agent.run(message, options),
+    )
+  }
   const result = await agent.send(message, { returnImmediately: true })
   // An agent that replies without a task has nothing to ask for later.
   if (result.type === 'message') return { result: resultOfMessage(result.message, tool, settings) }

@@ -69,7 +69,8 @@ export function createMcpHandler<P extends Principal = Principal>(
   const maxPendingBytes = defaultPendingBytes()
   const reads = toReads(defaultReads(), maxPendingBytes)
   const openChannel = channels(maxPendingBytes / 2)
-  const shared = { settings, openChannel, read: reads.read, running: new Map() }
+  const isLocal = served !== undefined
+  const shared = { isLocal, settings, openChannel, read: reads.read, running: new Map() }
   const counted = limit(maxCalls)
 
   const answerCall = async (scene: Scene, call: Call, user: string | undefined): Promise<HttpAnswer> => {

@@ -9,7 +9,11 @@ import { onAbort } from '../runtime/abort.js'
 import type { JsonValue } from '../core/json-types.js'
 import type { Unread } from '../runtime/unread.js'
 import { fittingId } from '../server/idempotency.js'
-import type { RemoteTask } from '../wire/client/dialect.js'
+import type { MessageContent } from '../client/message.js'
+import { resultOf } from '../client/run/remote-task.js'
+import type { RunOptions, RunResult } from '../client/run/run-types.js'
+import type { RemoteTask, SendResult } from '../wire/client/dialect.js'
+import { textOf } from '../wire/text.js'
 import type { McpAgent, Settings } from './options.js'
 import type { RequestId } from './protocol.js'
 import { questionIn } from './question-ids.js'
@@ -55,6 +59,31 @@ export async function deliver(agent: McpAgent, { id }: RemoteTask, answer: Answe
       if (!(await isLate(agent, id, answer))) throw error
     }
   }
+}
+
+/**
+ * Sends a message to an agent of this process, which answers as soon as it has stored it, and follows the task if it has not ended by
+ * then. The request is not aborted: its answer has the id of the task to cancel.
+ */
+export async function sendAndFollow(
+  agent: McpAgent,
+  message: MessageContent,
+  options: RunOptions,
+): Promise<RunResult> {
+  let sent: SendResult
+  try {
+    sent = await agent.send(message, { returnImmediately: true })
+  } catch (error) {
+    if (!A2AError.is(error)) throw error
+    const handle = { messageId: message.messageId ?? '' }
+    return { ok: false, type: 'error', text: error.message, error, handle }
+  }
+  if (sent.type === 'message') return { ok: true, ...sent, text: textOf(sent.message) }
+  const { task } = sent
+  if (isTerminal(task.state)) return resultOf(task)
+  const handle = { taskId: task.id, messageId: message.messageId ?? task.id }
+  options.onUpdate?.({ event: sent, task, handle })
+  return await agent.resume(handle, options)
 }
 
 /** Whether the agent has refused this answer because it has another one to the same question. */

@@ -4,7 +4,7 @@ import { createMcpHandler } from 'a2a-tasks/mcp'
 import { A2AClient } from 'a2a-tasks/client'
 import { fakeAgent, ManualClock } from 'a2a-tasks/testing'
 import type { Execute, Run } from 'a2a-tasks/server'
-import { messagesIn, requestOf, sceneOf, statelessRequest, textIn, type Json } from './kit.js'
+import { messagesIn, requestOf, sceneOf, statelessRequest, textIn, type Declared, type Json } from './kit.js'
 
 const echo: Execute = (run) => `You said: ${run.text}`
 
@@ -196,6 +196,50 @@ describe('a call that ends in time', () => {
     const { result } = await inSession('tools/call', { name: 'default', arguments: { message: 'Hi' } })
     expect(result).toMatchObject({ isError: true, content: [{ type: 'text', text }] })
     expect(result).not.toHaveProperty('resultType')
+  })
+})
+
+/** An agent whose requests the test sees, and answers when `sent` resolves. */
+function seenAgent(execute: Execute, sent: Promise<unknown> = Promise.resolve()) {
+  const { handler, tasks } = sceneOf(execute)
+  const methods: unknown[] = []
+  const fetch = async (request: Request): Promise<Response> => {
+    const { method } = (await request.clone().json()) as Json
+    methods.push(method)
+    const response = await handler.fetch(request)
+    await sent
+    return response
+  }
+  return { mcp: createMcpHandler({ card: handler.card, fetch }), methods, tasks }
+}
+
+describe('the requests of a call to its agent', () => {
+  const say = (message: string, declared?: Declared, init?: RequestInit): Request =>
+    statelessRequest(1, 'tools/call', { name: 'default', arguments: { message } }, declared, init)
+
+  it.each([[{ tasks: true }], [{}]])('are one where its work ends at once, with %j', async (declared) => {
+    const { mcp, methods } = seenAgent(echo)
+    const { result } = (await (await mcp(say('Hi', declared))).json()) as { readonly result: Json }
+    expect([textIn(result), methods]).toEqual(['You said: Hi', ['SendMessage']])
+  })
+
+  it('are a stream from its start where the client wants to hear of progress', async () => {
+    const { mcp, methods } = seenAgent(echo)
+    await (await mcp(say('Hi', { progressToken: 'p' }))).text()
+    expect(methods[0]).toBe('SendStreamingMessage')
+  })
+
+  it('cancel the task of a client that leaves while the message is sent', async () => {
+    const { execute, run } = held()
+    let answer = (): void => undefined
+    const { mcp, tasks } = seenAgent(execute, new Promise<void>((resolve) => (answer = resolve)))
+    const left = new AbortController()
+    const answered = mcp(say('Hi', {}, { signal: left.signal }))
+    const { task } = await run
+    left.abort()
+    answer()
+    await answered
+    expect(tasks.getTask(task.id)).toMatchObject({ state: 'canceled' })
   })
 })
 

@@ -35,7 +35,7 @@ const ARROWS: Record<string, Arrows> = {
   ai: { values: ['runtime', 'public'] },
   chat: { values: ['runtime', 'public'] },
   'ag-ui': { values: ['runtime', 'core', 'schemas', 'wire', 'chat', 'server'], types: ['client'] },
-  mcp: { values: ['runtime', 'core', 'schemas', 'wire', 'agent-card', 'client', 'server'] },
+  mcp: { values: ['runtime', 'http', 'core', 'schemas', 'wire', 'agent-card', 'client', 'server'] },
   inspector: { values: ['runtime', 'public'] },
   // It imports the entries by their names, as users do, and the checks, which import nothing.
   'command-line': { values: ['conformance'] },
