@@ -102,7 +102,7 @@ describeWith('@modelcontextprotocol/server', () => {
       const { run } = await agentFor(await connect(served), { timeoutMs: 100 })
       expect(await run('hold', {})).toMatchObject({
         type: 'failed',
-        text: 'The tool has not answered within 100 ms',
+        text: 'The MCP server has not answered within 100 ms',
       })
       await expect.poll(() => served.called).toContain('hold is canceled')
     })
