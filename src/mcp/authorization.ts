@@ -1,5 +1,5 @@
 /**
- * Where clients get tokens for this server: the metadata of a protected resource (RFC 9728), made from the card of the agent.
+ * The metadata of a protected resource (RFC 9728), made from the card of the agent: it tells clients where to get tokens.
  *
  * @module
  */

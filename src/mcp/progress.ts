@@ -1,5 +1,5 @@
 /**
- * What an agent says of its progress: notifications for the client of a call, and the status of a task.
+ * Progress of an agent, as notifications for the client of a call, and as the status of a task.
  *
  * @module
  */

@@ -43,6 +43,7 @@ const NO_LIMITS = [
     'leftMs',
     'maxMs',
     'pollIntervalMs',
+    'pollMs',
   ],
   ...['pruneIntervalMs', 'resetMs', 'retryAfterMs', 'retryMinMs', 'sweepIntervalMs', 'waitMs'],
   ...['graceMs', 'pageSize', 'totalSize', 'softTtlMs', 'durationMs'],

@@ -68,7 +68,7 @@ import {
   corvid,
   kaos,
 } from '../../src/compat/index.js'
-import { createRequestHandler, SSEStream, type Run } from '../../src/server/index.js'
+import { createRequestHandler, createWorker, SSEStream, type Run } from '../../src/server/index.js'
 import { pinnedFetch, toNodeListener } from '../../src/server/node/index.js'
 import { postgresStore } from '../../src/stores/postgres/index.js'
 import { redisStore } from '../../src/stores/redis/index.js'
@@ -145,6 +145,7 @@ const FUNCTIONS: Record<string, Call> = {
   'mcpAgent(1)': (of: object) => mcpAgent(any({}), { card, ...of }),
   'mcpTools(2)': (of) => mcpTools(mcpRun, mcpClient, of),
   'McpTools.call(2)': async (of) => (await mcpTools(mcpRun, mcpClient)).call('x', {}, of),
+  'createWorker(0)': (of: object) => createWorker({ card, execute, tasks: shared, ...of }),
   'createRequestHandler(0)': (of: object) => createRequestHandler({ card, execute, ...of }),
   'createTaskManagerHandler(0)': (of: object) =>
     createTaskManagerHandler({ card, taskManager: sessions, ...of }),
@@ -267,6 +268,7 @@ const METHODS: Record<string, Call> = {
   'RemoteAgent.processMessage(1)': (of) =>
     new RemoteAgent({ name: 'a', cardUrl: url }).processMessage([], of),
   'RequestHandler.close(0)': (of) => handler.close(of),
+  'Worker.close(0)': (of) => createWorker({ card, execute, tasks: shared }).close(of),
   'RequestHandler.dispatch(1)': (of) => handler.dispatch({}, of),
   'SSEStream.response(0)': (of) => new SSEStream().response(of),
   'TaskManagerHandler.close(0)': (of) => sessionHandler.close(of),
@@ -362,7 +364,10 @@ const NO_OPTIONS: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/^(children|deadLetters|redrive|redriveAll)\(0\)/, 'a manager, which has documents over a store'],
   [/^(TaskStore|SqliteStore|PostgresStore|RedisStore)\./, 'the manager calls its store'],
   [/^(Dialect|Codec|ClientCodec)\./, 'a handler or a client calls its dialect'],
-  [/^(answersIn|openQuestionsOf|questionsIn|valueFromText|wantedBy)\(0\)/, 'a message, a task or a form'],
+  [
+    /^(answersIn|awaitedOthersOf|openQuestionsOf|questionsIn|valueFromText|wantedBy)\(0\)/,
+    'a message, a task or a form',
+  ],
   [/^(Run\.spend|spendingOf)\(0\)/, 'amounts in units of any name, or a task'],
   [
     /^AiSdk\.approval\(\)\(0\)|^(AiSdk|LangChain|OpenAiAgents)\.finish\(0\)|^toolCall(Parts|sIn)\(0\)/,

@@ -13,7 +13,8 @@ import { toNote, type QueuedMessage } from '../run/message-queue.js'
 import type { Settings } from '../options.js'
 import type { Principal } from '../caller.js'
 
-const MISSING = 'The store has only the id of a principal. Pass "principalOf" to createRequestHandler or createWorker'
+const MISSING =
+  'The store has only the id of a principal. Pass "principalOf" to createRequestHandler or createWorker'
 /** In characters. Some stores refuse documents with longer ids. */
 const MAX_ID = 512
 

@@ -61,7 +61,7 @@ const city = z.object({ city: z.string() })
 const text = (given: string): object => ({ content: [{ type: 'text', text: given }] })
 
 /** The tools of the servers. Each counts its calls in `called`. */
-export function toolsOf(called: string[]): Readonly<Record<string, Tool>> {
+function toolsOf(called: string[]): Readonly<Record<string, Tool>> {
   return {
     price: {
       config: { inputSchema: city, outputSchema: z.object({ price: z.number() }), title: 'Price of a trip' },

@@ -40,7 +40,7 @@ export type Answer =
 /** Lazy: the tests that use it are skipped where the package is missing. */
 export const openAi = (): Promise<OpenAi> => loadFramework<OpenAi>('@openai/agents')
 
-export const USAGE = {
+const USAGE = {
   ...{ requests: 1, inputTokens: 10, outputTokens: 5, totalTokens: 15 },
   inputTokensDetails: [{ cached_tokens: 4 }],
   outputTokensDetails: [{ reasoning_tokens: 2 }],
