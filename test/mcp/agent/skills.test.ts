@@ -173,3 +173,10 @@ it('a resource with many contents, and with none', async () => {
   const none = await agentOf(serverOf({ call: () => ({ contents: 'x' }) }))
   expect(await none.client.run(message('resources', { uri: 'a://b' }))).toMatchObject({ type: 'completed' })
 })
+
+it('options of the wrong type are refused before the server is asked', async () => {
+  const client = serverOf({})
+  await expect(agentOf(client, { prompts: 'plan' as never })).rejects.toThrow(TypeError)
+  await expect(agentOf(client, { resources: 'yes' as never })).rejects.toThrow(TypeError)
+  expect(client.requests).toEqual([])
+})
