@@ -34,7 +34,7 @@ const agent = { card: { name: 'Agent', url: 'https://agent.example' }, execute: 
 const handlerOf: Taker = (options) => call(createRequestHandler, { ...agent, ...options })
 
 const nothing = (): void => undefined
-const anyRun = { step: nothing, update: nothing, requireInput: nothing, approve: nothing }
+const anyRun = { step: nothing, update: nothing, requireInput: nothing, approve: nothing, sleep: nothing }
 
 const TABLES: readonly OptionTable[] = [
   {

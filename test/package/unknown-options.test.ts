@@ -106,7 +106,13 @@ const registered = { id: 'a', provider: 'custom', capabilities: ['x'], endpoint:
 const agentRun: Run = any({ message: { messageId: 'm', role: 'user', parts: [] } })
 const executor = { execute: () => Promise.resolve(), cancelTask: () => Promise.resolve() }
 
-const mcpRun: Run = any({ step: () => [], update: execute, requireInput: execute, approve: execute })
+const mcpRun: Run = any({
+  step: () => [],
+  update: execute,
+  requireInput: execute,
+  approve: execute,
+  sleep: execute,
+})
 const mcpClient: McpClient = any({
   ...{ request: execute, callTool: execute, getServerCapabilities: execute, close: execute },
 })

@@ -7,17 +7,16 @@ import { buildAgentCard, type AgentCardInput } from '../../agent-card/build.js'
 import { toolsToSkills } from '../../agent-card/skills.js'
 import type { MaybePromise } from '../../core/managers.js'
 import { observed } from '../../runtime/abort.js'
-import { readOptions, requireObject } from '../../runtime/options.js'
+import { readOptions, requireBoolean, requireObject, requireStrings } from '../../runtime/options.js'
 import { isRecord, type Unread } from '../../runtime/unread.js'
 import type { Execute } from '../../server/execute.js'
 import type { Run } from '../../server/run/run.js'
 import { violationOf } from '../../wire/question/violation.js'
 import type { McpClient } from './client.js'
-import { definitionOf, listTools, type ListedTool } from './listing.js'
 import { requireClient, TOOLS_KEYS, toSettings, type McpToolsOptions, type Settings } from './options.js'
 import { toStandard } from './questions.js'
-import { McpToolError, readResult } from './results.js'
-import { request } from './steps.js'
+import { McpToolError } from './results.js'
+import { skillsOf, type Choice, type McpSkill } from './skills.js'
 
 /**
  * The client of a server of MCP. All runs share a client. A function returns one for each run, with the credentials of its user,
@@ -32,6 +31,13 @@ type WithoutSkills<C> = C extends unknown ? Omit<C, 'skills'> : never
 export interface McpAgentOptions extends McpToolsOptions {
   /** The agent's card, without its skills. `{ name, url }` is enough. */
   readonly card: WithoutSkills<AgentCardInput>
+  /** The names of the prompts to use. Default is all of them, at most 1,000. `[]` leaves them out. */
+  readonly prompts?: readonly string[] | undefined
+  /**
+   * Whether the agent has a skill `resources`, where the server has resources. Who may call the agent may read each of them.
+   * Default is `true`.
+   */
+  readonly resources?: boolean | undefined
 }
 
 /** What {@link mcpAgent} resolves to: options of `createRequestHandler`. */
@@ -41,42 +47,53 @@ export interface McpAgentParts {
 }
 
 /**
- * An agent whose skills are the tools of a server of MCP.
+ * An agent whose skills are the tools and prompts of a server of MCP, and `resources`, which reads its resources.
  *
- * - A message names its tool by `metadata.skill`, as those of `createMcpHandler` do. A server with one tool needs no name. The
- *   input is the data part of the message. A text is the input of a tool that takes one text, or JSON of the input. Where it is
- *   neither, the user gets the schema of the tool as a question. Input that does not fit rejects the task.
+ * - A message names its skill by `metadata.skill`, as those of `createMcpHandler` do. An agent with one tool, or one skill, needs
+ *   no name. The input is the data part of the message. A text is the input of a skill that takes one text, or JSON of the input.
+ *   Where it is neither, the user gets the schema of the skill as a question. Input that does not fit rejects the task.
  * - Each call is a step, as those of `mcpTools`: with progress, questions of the server, and cancellation.
- * - The result is an artifact. A tool that fails fails the task, with its text.
+ * - The result is an artifact: for a prompt, the contents of its messages, whose roles are in `metadata.role` of the parts. A tool
+ *   that fails fails the task, with its text.
  *
- * The tools are read once: start again where they change.
+ * Tools and prompts are read once: start again where they change.
  *
- * @returns Rejects with an `Error` when the server exceeds a limit of the list, or lacks a tool that `tools` names.
+ * @returns Rejects with an `Error` when the server exceeds a limit of a list, lacks a tool or prompt that `tools` or `prompts`
+ *   names, or has two skills of one name.
  * @throws {TypeError | RangeError} As a rejection, naming the invalid option.
  * @throws {A2AError} As a rejection, `INVALID_PARAMS` for the card, as `buildAgentCard`.
  * @example
  * const handler = createRequestHandler(await mcpAgent(client, { card: { name: 'Files', url: 'http://localhost:3000' } }))
  */
 export async function mcpAgent(client: McpClientSource, options: McpAgentOptions): Promise<McpAgentParts> {
-  const { card } = readOptions(options, ['card', ...TOOLS_KEYS], 'mcpAgent()')
+  const { card, prompts, resources = true } = readOptions(options, KEYS, 'mcpAgent()')
+  if (prompts !== undefined) requireStrings('prompts', prompts)
+  requireBoolean('resources', resources)
   requireObject('card', card, 'mcpAgent()')
-  if ('skills' in card) throw new TypeError('"card.skills" are the tools of the MCP server: leave it out')
+  if ('skills' in card) throw new TypeError('"card.skills" are those of the MCP server: leave it out')
   // Before the server is asked.
   buildAgentCard(card)
   const settings = toSettings(options)
-  const tools = await toolsOf(client, settings)
-  if (tools.length === 0) throw new Error('The MCP server has no tools')
-  const skills = toolsToSkills(tools.map(({ name, title, description }) => ({ name, title, description })))
+  const offered = await offeredBy(client, { tools: settings.tools, prompts, resources })
+  const tags = Object.fromEntries(
+    offered.flatMap(({ name, kind }) => (kind === 'tool' ? [] : [[name, [kind]]])),
+  )
+  const skills = toolsToSkills(
+    offered.map(({ name, title, description }) => ({ name, title, description })),
+    { tags },
+  )
   return {
     card: { ...card, skills } as AgentCardInput,
-    execute: async (run) => await execute(run, { client, tools, settings }),
+    execute: async (run) => await execute(run, { client, skills: offered, settings }),
   }
 }
 
-async function toolsOf(source: McpClientSource, { tools }: Settings): Promise<ListedTool[]> {
+const KEYS = ['card', 'prompts', 'resources', ...TOOLS_KEYS]
+
+async function offeredBy(source: McpClientSource, choice: Choice): Promise<McpSkill[]> {
   const connection = new Connection(source, undefined)
   try {
-    return await listTools(await connection.client(), tools)
+    return await skillsOf(await connection.client(), choice)
   } finally {
     connection.close()
   }
@@ -84,32 +101,28 @@ async function toolsOf(source: McpClientSource, { tools }: Settings): Promise<Li
 
 interface Served {
   readonly client: McpClientSource
-  readonly tools: readonly ListedTool[]
+  readonly skills: readonly McpSkill[]
   readonly settings: Settings
 }
 
-async function execute(run: Run, { client, tools, settings }: Served): Promise<undefined> {
-  const tool = toolFor(run, tools)
-  if (tool === undefined) {
-    const names = tools.slice(0, MAX_NAMES).map(({ name }) => name)
+async function execute(run: Run, { client, skills, settings }: Served): Promise<undefined> {
+  const skill = skillFor(run, skills)
+  if (skill === undefined) {
+    const names = skills.slice(0, MAX_NAMES).map(({ name }) => name)
     run.reject(`Name one of the skills of this agent in metadata.skill: ${names.join(', ')}`)
     return
   }
-  const input = await inputFor(run, tool)
-  const found = violationOf(tool.inputSchema, input)
+  const input = await inputFor(run, skill)
+  const found = violationOf(skill.inputSchema, input)
   if (found !== undefined) {
     run.reject(`${found.path.replace(/^\./, '') || 'The input'} ${found.reason}`)
     return
   }
   const connection = new Connection(client, run)
   try {
-    const { name, title } = tool
-    const given = { method: 'tools/call', params: { name, arguments: input }, tool: definitionOf(tool) }
-    const { parts } = readResult(
-      await request({ run, ...settings, client: connection.client, release: connection.close }, name, given),
-      tool,
-    )
-    if (parts.length > 0) run.artifact({ name: title, parts })
+    const caller = { run, ...settings, client: connection.client, release: connection.close }
+    const parts = await skill.call(input, caller)
+    if (parts.length > 0) run.artifact({ name: skill.title, parts })
   } catch (error) {
     if (!(error instanceof McpToolError)) throw error
     run.fail(error.message)
@@ -118,17 +131,19 @@ async function execute(run: Run, { client, tools, settings }: Served): Promise<u
   }
 }
 
-/** The most tools that a refusal names. */
+/** The most skills that a refusal names. */
 const MAX_NAMES = 20
 
-function toolFor({ message }: Run, tools: readonly ListedTool[]): ListedTool | undefined {
-  const { skill }: Unread = { ...message.metadata }
-  if (skill === undefined && tools.length === 1) return tools[0]
-  return tools.find(({ name }) => name === skill)
+function skillFor({ message }: Run, skills: readonly McpSkill[]): McpSkill | undefined {
+  const { skill: name }: Unread = { ...message.metadata }
+  if (name !== undefined) return skills.find((each) => each.name === name)
+  const tools = skills.filter(({ kind }) => kind === 'tool')
+  const [only, ...others] = tools.length > 0 ? tools : skills
+  return others.length === 0 ? only : undefined
 }
 
-/** The data of the message, what its text certainly means, or the answer of the user to a question with the tool's schema. */
-async function inputFor(run: Run, { title, inputSchema }: ListedTool): Promise<Unread> {
+/** The data of the message, what its text certainly means, or the answer of the user to a question with the skill's schema. */
+async function inputFor(run: Run, { title, inputSchema }: McpSkill): Promise<Unread> {
   const data = run.message.parts.map((part): unknown => part.data).find(isRecord)
   const input = data ?? objectIn(run.text) ?? inputOfText(inputSchema, run.text)
   if (input !== undefined) return input
@@ -138,7 +153,7 @@ async function inputFor(run: Run, { title, inputSchema }: ListedTool): Promise<U
   })
 }
 
-/** A text is the input of a tool that takes one, or nothing at all. */
+/** A text is the input of a skill that takes one, or nothing at all. */
 function inputOfText({ properties, required }: Unread, text: string): Unread | undefined {
   const known = isRecord(properties) ? properties : {}
   const names = Object.keys(known)

@@ -130,7 +130,7 @@ export async function mcpTools(
   client: McpClient,
   options: McpToolsOptions = {},
 ): Promise<McpTools> {
-  requireMethods('run', run, ['step', 'update', 'requireInput', 'approve'])
+  requireMethods('run', run, ['step', 'update', 'requireInput', 'approve', 'sleep'])
   const { tools: names, ...settings } = toSettings(readOptions(options, TOOLS_KEYS, 'mcpTools()'))
   requireClient(client)
   const caller = { run, client: () => client, ...settings }

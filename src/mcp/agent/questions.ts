@@ -13,7 +13,7 @@ import { violationOf } from '../../wire/question/violation.js'
 import type { ServerRequest } from './ongoing.js'
 
 /** What is used of a run. */
-export type McpRun = Pick<Run, 'step' | 'update' | 'requireInput' | 'approve' | 'signal' | 'taskId'>
+export type McpRun = Pick<Run, 'step' | 'update' | 'requireInput' | 'approve' | 'sleep' | 'signal' | 'taskId'>
 
 /** Answers a request of a server to sample a model: the params of `sampling/createMessage`, and its result. */
 export type McpSample = (

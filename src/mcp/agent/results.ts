@@ -22,8 +22,10 @@ export interface McpResult {
 }
 
 /** The most blocks of a result. */
-const MAX_BLOCKS = 1_000
+export const MAX_BLOCKS = 1_000
 const MAX_PROBLEM = 2_000
+/** The most characters of the name of a file, and of its media type. Longer ones are left out. */
+const MAX_FILENAME = 1_024
 
 /**
  * Why a tool has not done its work, in words for the user or the model: the text of a result with `isError`, an error of the server,
@@ -98,11 +100,16 @@ function rawPart(data: unknown, mimeType: unknown, filename: unknown): Part[] {
 }
 
 function typed(mimeType: unknown): { readonly mediaType?: string } {
-  return typeof mimeType === 'string' && mimeType !== '' ? { mediaType: mimeType } : {}
+  return isName(mimeType) ? { mediaType: mimeType } : {}
 }
 
 function named(name: unknown): { readonly filename?: string } {
-  return typeof name === 'string' && name !== '' ? { filename: name } : {}
+  return isName(name) ? { filename: name } : {}
+}
+
+/** Parts have no longer ones. */
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= MAX_FILENAME
 }
 
 /** A file for a model. */

@@ -48,6 +48,11 @@ type Asker = 'result' | 'call' | 'error'
 
 /** How often a server may ask within one call. */
 const MAX_ROUNDS = 50
+/** How often a server may put one call off, by a result without questions. */
+const MAX_PUT_OFF = 10
+/** The pause before a call that was put off is repeated, in ms: it doubles each time. */
+const FIRST_PAUSE_MS = 250
+const MAX_PAUSE_MS = 30_000
 /** How many requests one result may have. */
 const MAX_REQUESTS = 20
 /** How often progress of one step is reported. */
@@ -100,6 +105,7 @@ class Sender {
   #held: HeldRequest | undefined
   readonly #earlier: Exchange[] = []
   #resumed: Unread = {}
+  #putOff = 0
 
   constructor(caller: Caller, given: McpRequest, signal: AbortSignal | undefined) {
     this.#caller = caller
@@ -139,7 +145,8 @@ class Sender {
           return this.#endOf(event.result)
         default:
           this.#ongoing = undefined
-          if (isTimeout(event.error)) return { problem: `The tool has not answered within ${timeoutMs} ms` }
+          if (isTimeout(event.error))
+            return { problem: `The MCP server has not answered within ${timeoutMs} ms` }
           return failureOf(event.error)
       }
     }
@@ -162,14 +169,17 @@ class Sender {
     const unknown = asked.find((each) => !isAnswerable(each, this.#caller.sample))
     if (unknown !== undefined)
       return { problem: `The MCP server asks for ${unknown.method}, which this agent does not offer` }
-    if (asked.length === 0 || asked.length > MAX_REQUESTS)
+    if ((asked.length === 0 && typeof requestState !== 'string') || asked.length > MAX_REQUESTS)
       return {
         problem: `The MCP server has asked for ${asked.length} inputs at once: 1 to ${MAX_REQUESTS} are possible`,
       }
     return { asked, by: 'result', ...(typeof requestState === 'string' && { state: requestState }) }
   }
 
-  /** Puts the questions to the user, and keeps the answers for the next round. */
+  /**
+   * Puts the questions to the user, and keeps the answers for the next round. A result without questions is of a server that puts
+   * the call off: the next round waits.
+   */
   async answer({ asked, by, state }: Extract<Outcome, { asked: unknown }>, label: string): Promise<void> {
     const { run, sample } = this.#caller
     const held = this.#held
@@ -182,6 +192,7 @@ class Sender {
     const disarm = this.#hold()
     const answers: [string, Unread][] = []
     try {
+      if (asked.length === 0) await this.#pause(label)
       for (const { key, ...each } of asked) {
         const result = await answerTo(each, { run, label, sample, withdrawn: withdrawn.signal })
         answers.push([key, result])
@@ -195,9 +206,17 @@ class Sender {
     }
     if (by === 'result')
       this.#resumed = {
-        inputResponses: Object.fromEntries(answers),
+        ...(answers.length > 0 && { inputResponses: Object.fromEntries(answers) }),
         ...(state !== undefined && { requestState: state }),
       }
+  }
+
+  async #pause(label: string): Promise<void> {
+    if (this.#putOff === MAX_PUT_OFF)
+      throw new McpToolError(`The MCP server has put the call off more than ${MAX_PUT_OFF} times`)
+    const ms = Math.min(FIRST_PAUSE_MS * 2 ** this.#putOff, MAX_PAUSE_MS)
+    this.#putOff += 1
+    await this.#caller.run.sleep(label, { ms })
   }
 
   /** Lets the call go, at once or after a time. */

@@ -1,7 +1,7 @@
 /** Servers of the official packages, as agents of A2A: `test/mcp/agent` has what these cannot show. */
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { A2AClient } from 'a2a-tasks/client'
-import { mcpAgent, type McpClient, type McpClientSource, type McpToolsOptions } from 'a2a-tasks/mcp'
+import { mcpAgent, type McpClient, type McpAgentOptions, type McpClientSource } from 'a2a-tasks/mcp'
 import { createRequestHandler } from 'a2a-tasks/server'
 import { describeWith } from '../installed.js'
 import { clientV1, clientV2, serveV1, serveV2, type Json, type Served } from './agent-kit.js'
@@ -16,7 +16,7 @@ const PAIRS: readonly (readonly [
   ['2.x, client 2.x', serveV2, clientV2],
 ]
 
-async function agentFor(source: McpClientSource, options: McpToolsOptions = {}) {
+async function agentFor(source: McpClientSource, options: Partial<McpAgentOptions> = {}) {
   const parts = await mcpAgent(source, { card: { name: 'Travel', url: 'https://travel.test' }, ...options })
   const handler = createRequestHandler({ ...parts, anonymous: 'shared' })
   onTestFinished(() => handler.close({ graceMs: 0 }))
@@ -34,17 +34,49 @@ async function agentFor(source: McpClientSource, options: McpToolsOptions = {}) 
 
 describeWith('@modelcontextprotocol/server', () => {
   describe.each(PAIRS)('server %s', (_, serve, connect) => {
-    it('has its tools as skills', async () => {
+    it('has its tools and prompts as skills, and reads its resources', async () => {
       const { handler } = await agentFor(await connect(await serve()))
-      expect(handler.card.skills.map(({ id }) => id)).toEqual([
-        'price',
-        'files',
-        'fail',
-        'count',
-        'book',
-        'hold',
-      ])
+      const tools = ['price', 'files', 'fail', 'count', 'book', 'hold']
+      expect(handler.card.skills.map(({ id }) => id)).toEqual([...tools, 'plan', 'resources'])
       expect(handler.card.skills[0]).toMatchObject({ name: 'Price of a trip' })
+      expect(handler.card.skills[6]).toMatchObject({ description: 'Plans a trip', tags: ['prompt'] })
+    })
+
+    it('gets a prompt', async () => {
+      const { run } = await agentFor(await connect(await serve()))
+      for (const input of ['Rome', { city: 'Rome' }]) {
+        const result = await run('plan', input)
+        expect(result.type === 'completed' && result.task.artifacts).toMatchObject([
+          { name: 'plan', parts: [{ text: 'Plan a trip to Rome', metadata: { role: 'user' } }] },
+        ])
+      }
+      expect(await run('plan', { city: 1 })).toMatchObject({
+        type: 'rejected',
+        text: 'city must be a text',
+      })
+    })
+
+    it('lists and reads resources', async () => {
+      const { run } = await agentFor(await connect(await serve()), { tools: [], prompts: [] })
+      const listed = await run('resources', {})
+      expect(listed.type === 'completed' && listed.task.artifacts[0]?.parts).toMatchObject([
+        {
+          data: {
+            resources: [{ uri: 'travel://terms', name: 'terms', mimeType: 'text/plain' }],
+            resourceTemplates: [],
+            total: 1,
+          },
+        },
+      ])
+      for (const input of ['travel://terms', { uri: 'travel://terms' }]) {
+        const read = await run('resources', input)
+        expect(read.type === 'completed' && read.task.artifacts[0]?.parts).toMatchObject([
+          { text: 'No refunds', mediaType: 'text/plain', filename: 'terms' },
+        ])
+      }
+      const gone = await run('resources', 'travel://gone')
+      expect(gone).toMatchObject({ type: 'failed' })
+      expect(gone.text).toContain('travel://gone')
     })
 
     it('calls a tool: data, files, errors, progress', async () => {
@@ -102,7 +134,7 @@ describeWith('@modelcontextprotocol/server', () => {
       const { run } = await agentFor(await connect(served), { timeoutMs: 100 })
       expect(await run('hold', {})).toMatchObject({
         type: 'failed',
-        text: 'The tool has not answered within 100 ms',
+        text: 'The MCP server has not answered within 100 ms',
       })
       await expect.poll(() => served.called).toContain('hold is canceled')
     })

@@ -5,7 +5,7 @@
  */
 import { onTestFinished } from 'vitest'
 import { A2AClient } from 'a2a-tasks/client'
-import { mcpAgent, type McpClient, type McpToolsOptions } from 'a2a-tasks/mcp'
+import { mcpAgent, type McpAgentOptions, type McpClient } from 'a2a-tasks/mcp'
 import { createRequestHandler, type RequestHandlerOptions } from 'a2a-tasks/server'
 
 export type Json = Readonly<Record<string, unknown>>
@@ -21,7 +21,7 @@ export interface ServerCall {
 
 export interface FakeServer {
   /** One page of a list. */
-  readonly list?: (params: Json) => Json
+  readonly list?: (params: Json, method: string) => Json
   readonly call?: (call: ServerCall) => Promise<Json> | Json
   readonly capabilities?: object
 }
@@ -45,7 +45,7 @@ export function clientOf({
     requests,
     async request(request: { method: string; params: Json }, _: unknown, options: Options) {
       requests.push(request)
-      if (request.method.endsWith('/list')) return list(request.params)
+      if (request.method.endsWith('/list')) return list(request.params, request.method)
       const stopped = new Promise<never>((_, reject) => {
         options.signal?.addEventListener('abort', () => reject(new Error('The request was aborted')))
       })
@@ -73,7 +73,7 @@ type Handler = Partial<Omit<RequestHandlerOptions, 'card' | 'execute' | 'output'
 /** An agent of this server, and a client of the agent. */
 export async function agentOf(
   client: McpClient | (() => McpClient | Promise<McpClient>),
-  options: McpToolsOptions = {},
+  options: Partial<McpAgentOptions> = {},
   handler: Handler = {},
 ) {
   const parts = await mcpAgent(client, { card: { name: 'Agent', url: 'https://agent.test' }, ...options })

@@ -170,7 +170,7 @@ it('a name that is listed twice', async () => {
   const list = (): Json => ({
     tools: [TOOL, { ...TOOL, name: 'well' }, { ...TOOL, description: 'Goes elsewhere' }],
   })
-  await expect(agentOf(clientOf({ list }))).rejects.toThrow('has "go" twice in its list')
+  await expect(agentOf(clientOf({ list }))).rejects.toThrow('has the tool "go" twice in its list')
   const { card } = await agentOf(clientOf({ list }), { tools: ['well'] })
   expect(card.skills).toHaveLength(1)
 })

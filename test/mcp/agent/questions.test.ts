@@ -260,3 +260,32 @@ it('a question of a call that was canceled is not put to the user of another tas
   expect(third).toMatchObject({ type: 'completed' })
   expect(answers).toHaveLength(1)
 })
+
+it('a call that the server puts off is repeated later, with its state', async () => {
+  const sent: unknown[] = []
+  const call = ({ params: { requestState, inputResponses } }: ServerCall): Json => {
+    sent.push([requestState, inputResponses])
+    return requestState === 'later 2'
+      ? text('done')
+      : { resultType: 'input_required', requestState: requestState === undefined ? 'later 1' : 'later 2' }
+  }
+  const { client } = await agentOf(clientOf({ call }))
+  expect(await client.run('Go')).toMatchObject({ type: 'completed', text: '"done"' })
+  expect(sent).toEqual([
+    [undefined, undefined],
+    ['later 1', undefined],
+    ['later 2', undefined],
+  ])
+})
+
+it('a call that the server always puts off, with a crash at each write', { timeout: 60_000 }, async () => {
+  const call = (): Json => ({ resultType: 'input_required', requestState: 'later' })
+  const { execute } = await mcpAgent(() => clientOf({ call }), {
+    card: { name: 'A', url: 'https://agent.test' },
+  })
+  const { task } = await testDurable(execute, { messages: ['Go'] })
+  expect(task).toMatchObject({
+    state: 'failed',
+    message: { parts: [{ text: 'The MCP server has put the call off more than 10 times' }] },
+  })
+})
