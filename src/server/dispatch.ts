@@ -37,6 +37,8 @@ type OnError = (error: unknown, context: { readonly during: 'dispatch'; readonly
 export class TurnDispatcher {
   readonly #dispatch: Dispatch
   readonly #onError: OnError
+  /** The calls that have not ended. */
+  readonly #calls = new Set<Promise<unknown>>()
 
   constructor(dispatch: Dispatch, onError: OnError) {
     this.#dispatch = dispatch
@@ -59,7 +61,15 @@ export class TurnDispatcher {
     if (dispatch === 'store') return
     const turn: Turn = { id: `${taskId}-${generation}`, taskId, ...(owner !== undefined && { owner }) }
     const call = async (): Promise<unknown> => await dispatch(turn)
-    call().catch((error: unknown) => this.#onError(error, { during: 'dispatch', taskId }))
+    const calling = call()
+      .catch((error: unknown) => this.#onError(error, { during: 'dispatch', taskId }))
+      .finally(() => this.#calls.delete(calling))
+    this.#calls.add(calling)
+  }
+
+  /** Resolves when the function has done all that it was called for. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#calls)
   }
 }
 

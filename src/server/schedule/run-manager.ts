@@ -107,7 +107,9 @@ export class RunManager<P extends Principal> {
     }
     this.#registry.deadlines?.close()
     await this.#scheduler.close()
-    await this.#settings.windows?.close()
+    const { dispatcher, clock, windows } = this.#settings
+    if (dispatcher !== undefined) await settleWithin(clock, graceMs, [dispatcher.settled()])
+    await windows?.close()
     this.#stopLimiting()
   }
 
@@ -223,6 +225,8 @@ export class RunManager<P extends Principal> {
     if (active.task === undefined) this.#hold(active, run.propose())
     await this.#scheduler.stored?.(run.taskId)
     await this.#scheduler.tasks.requireLease?.(run.taskId)
+    // The code of a turn that is late is not called at all.
+    if (active.task !== undefined) this.#registry.deadlines?.check(active.task)
     if (run.abortReason !== undefined) throw run.abortReason
   }
 

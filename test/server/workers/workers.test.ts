@@ -23,7 +23,7 @@ import {
   stream,
   type Replica,
 } from '../durable/support/replicas.js'
-import { gate, nameOf, ORIGIN } from '../spec/support/agent.js'
+import { call, gate, jsonRpc, nameOf, ORIGIN, taskOf, user } from '../spec/support/agent.js'
 
 const CARD = { name: 'Shop', url: ORIGIN }
 
@@ -289,6 +289,38 @@ describe('a queue', () => {
     expect(turns[1]).toEqual(turns[0])
     await worker(echo).run(turns[1] as Turn)
     expect(await resultOf(front, id)).toEqual(['You said: go'])
+  })
+
+  test('may deliver a turn after its deadline: the code is not called', async () => {
+    const { turns, dispatch } = queue()
+    const { front, worker, clock } = house(dispatch)
+    const deadline = new Date(clock.now() + 20_000).toISOString()
+    const lineage = { parentTaskId: 'p', rootTaskId: 'p', depth: 1, path: ['https://other.test'], deadline }
+    const metadata = { 'https://a2a-tasks.dev/extensions/lineage/v1': lineage }
+    const message = user('go', { metadata })
+    const configuration = { returnImmediately: true }
+    const { id } = taskOf(await call(jsonRpc, front, 'SendMessage', { message, configuration }))
+    await settle()
+    let isClosed = false
+    void front.handler.close({ graceMs: 0 }).then(() => (isClosed = true))
+    await pass(clock, () => isClosed && clock.now() > Date.parse(deadline))
+    let calls = 0
+    await worker(() => `${(calls += 1)}`).run(turns[0] as Turn)
+    const { state } = (await front.handler.tasks.peekTask(id)) ?? {}
+    expect({ calls, state }).toEqual({ calls: 0, state: 'failed' })
+  })
+
+  test('has all turns before the handler has closed', async () => {
+    const kept = gate<void>()
+    const { front, clock } = house(() => kept.opened)
+    await begin(front, 'go')
+    await settle()
+    let isClosed = false
+    void front.handler.close({ graceMs: 60_000 }).then(() => (isClosed = true))
+    await settle()
+    expect(isClosed).toBe(false)
+    kept.open()
+    await pass(clock, () => isClosed)
   })
 
   test('that fails is tried again', async () => {
