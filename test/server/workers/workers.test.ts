@@ -311,7 +311,7 @@ describe('a queue', () => {
   })
 
   test('has all turns before the handler has closed', async () => {
-    const kept = gate<void>()
+    const kept = gate()
     const { front, clock } = house(() => kept.opened)
     await begin(front, 'go')
     await settle()
