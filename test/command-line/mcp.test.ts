@@ -130,7 +130,7 @@ test('calls with the credentials of the command line, and says why it cannot', a
   expect(stderr).not.toBe('')
 })
 
-test('says once why its agent cannot be reached any more', async () => {
+test('says each reason once for which its agent cannot be reached any more', async () => {
   const served = createServer()
   await new Promise<void>((resolve) => served.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(served.address() as AddressInfo).port}`
@@ -146,5 +146,8 @@ test('says once why its agent cannot be reached any more', async () => {
     })
   await end()
   const lines = (await errors).split('\n').filter((line) => line !== '')
-  expect(lines).toEqual([expect.stringMatching(/^A request has failed: .*cannot be reached/)])
+  // The first call may find its connection closed, and the second one none.
+  for (const line of lines) expect(line).toMatch(/^A request has failed: .*cannot be reached/)
+  expect(lines.length).toBeGreaterThan(0)
+  expect(new Set(lines).size).toBe(lines.length)
 })
