@@ -12,6 +12,8 @@ test.each([
   [500, WIDE],
   [500, WIDEST],
   [500, WITH_WORKERS],
+  // A task whose turn was handed out is canceled, while an agent waits for its answer.
+  [1, 80_009_893],
 ])('%d schedules from %d on lead to what the rules say', { timeout: 600_000 }, async (count, from) => {
   const { played, failures } = await playMany({ from, count })
   const [first] = failures

@@ -60,7 +60,8 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
   readonly #notes: RequestNotes<P>
   readonly #scheduler: LeaseScheduler<P>
   readonly marks: DelegationMarks
-  readonly #ended: EndedDelegations<P>
+  /** Absent in a process without the code that cancels the agents' tasks. */
+  readonly #ended: EndedDelegations<P> | undefined
   /** By task, of which each has at most one. */
   readonly #inFlight = new Map<string, InFlight<P>>()
 
@@ -73,7 +74,8 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
     this.tasks = shared.lease(this)
     const context = { tasks: shared, leased: this.tasks, notes: this.#notes, marks: this.marks }
     this.#scheduler = new LeaseScheduler(context, port)
-    this.#ended = new EndedDelegations({ settings: port.settings, ...context })
+    const { settings } = port
+    this.#ended = settings.dispatcher ? undefined : new EndedDelegations({ settings, ...context })
   }
 
   get handsOver(): boolean {
@@ -173,7 +175,7 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
   /** Waits for the store, and releases what another process can continue with. */
   async close(): Promise<void> {
     const { clock } = this.#settings
-    this.#ended.close()
+    this.#ended?.close()
     await settleWithin(clock, STORING_MS, [this.#scheduler.close()])
     await settleWithin(clock, STORING_MS, [this.tasks.close()])
   }
