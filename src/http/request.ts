@@ -4,6 +4,7 @@
  * @module
  */
 import { A2AError, invalidAnswer } from '../core/errors.js'
+import { utf8Length } from '../runtime/buffer.js'
 import { requireClock, requireFunctions } from '../runtime/options.js'
 import { type Clock, keepAliveClock } from '../runtime/clock.js'
 import { platformFetch, type Fetch } from '../runtime/fetch.js'
@@ -16,8 +17,8 @@ import { shownUrl, webUrl } from './url.js'
 import type { UrlGuard } from './url-guard.js'
 
 /**
- * The property of a `fetch` that answers requests in this process without Fetch's objects, which take longer to make and to read than
- * a short answer. Its URL has no redirects. Streams go by `fetch`.
+ * The property of a `fetch` that answers requests in this process without Fetch's objects, which take longer to make and to read
+ * than a short answer. Its URL has no redirects. Streams go by `fetch`.
  */
 export const EXCHANGE: unique symbol = Symbol('exchange')
 
@@ -127,9 +128,9 @@ async function exchanged(
     scope.arm(limits.timeoutMs, undefined, limits.leftMs)
     const headers = headersOf([settings.headers, call.headers, call.callerHeaders])
     const answer = await scope.race(() => exchange(call, headers, scope.signal))
-    const { length } = answer.text
-    if (length > settings.maxResponseBytes)
-      throw tooLarge('maxResponseBytes', settings.maxResponseBytes, length)
+    const { maxResponseBytes } = settings
+    const bytes = utf8Length(answer.text) ?? new TextEncoder().encode(answer.text).length
+    if (bytes > maxResponseBytes) throw tooLarge('maxResponseBytes', maxResponseBytes, bytes)
     return answer
   } finally {
     scope.dispose()
