@@ -14,8 +14,9 @@ export {
   type OpenAiResultLike,
 } from './openai-agents.js'
 export type { OpenAiContent, OpenAiItem } from './openai-items.js'
-export { agentTool, type AgentTool, type AgentToolInput, type AgentToolSchema } from './agent/tool.js'
-export { openAiAgentTool, type OpenAiAgentTool, type OpenAiToolOutput } from './agent/openai-agents.js'
+export { agentTool, type AgentTool } from './agent/tool.js'
+export { openAiAgentTool, type OpenAiAgentTool } from './agent/openai-agents.js'
+export type { OpenAiToolOutput, ToolInput, ToolModelOutput, ToolSchema } from '../runtime/framework-tools.js'
 export { langChainAgentTool, type LangChainAgentTool } from './agent/langchain.js'
 export { agentModel, type AgentModelOptions } from './agent/model.js'
 export type {

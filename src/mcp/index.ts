@@ -6,16 +6,8 @@
 export { createMcpHandler } from './handler.js'
 export type { McpAgent, McpOptions, McpSource, ServedAgent } from './options.js'
 export type { McpTool } from './tools.js'
-export {
-  mcpTools,
-  type McpAiSdkTool,
-  type McpInput,
-  type McpInputSchema,
-  type McpModelOutput,
-  type McpOpenAiOutput,
-  type McpOpenAiTool,
-  type McpTools,
-} from './agent/mcp-tools.js'
+export { mcpTools, type McpAiSdkTool, type McpOpenAiTool, type McpTools } from './agent/mcp-tools.js'
+export type { OpenAiToolOutput, ToolInput, ToolModelOutput, ToolSchema } from '../runtime/framework-tools.js'
 export type { McpClient } from './agent/client.js'
 export type { McpToolsOptions } from './agent/options.js'
 export type { McpRun, McpSample } from './agent/questions.js'

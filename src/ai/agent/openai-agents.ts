@@ -3,15 +3,10 @@
  *
  * @module
  */
+import { toOpenAiOutput, type OpenAiToolOutput } from '../../runtime/framework-tools.js'
 import { noteRecording } from '../../runtime/recording-tools.js'
 import { toAgentCall, type AgentToolOptions, type ParametersSchema, type RemoteAgentLike } from './call.js'
-import { AgentFailure, filesForModel, textForModel, type AgentFile, type AgentOutput } from './output.js'
-
-/** A part of a tool's output in OpenAI Agents. */
-export type OpenAiToolOutput =
-  | { type: 'text'; text: string }
-  | { type: 'image'; image: { data: string; mediaType: string } }
-  | { type: 'file'; file: { data: string; mediaType: string; filename: string } }
+import { AgentFailure, filesForModel, textForModel, type AgentOutput } from './output.js'
 
 /** A function tool of OpenAI Agents. */
 export interface OpenAiAgentTool {
@@ -46,7 +41,7 @@ export function openAiAgentTool(agent: RemoteAgentLike, options: AgentToolOption
     try {
       let output: AgentOutput | undefined
       for await (output of call(parse(input), { toolCallId: toolCall?.callId, signal }));
-      return output === undefined ? '' : toToolOutput(output)
+      return output === undefined ? '' : toOpenAiOutput(textForModel(output), filesForModel(output))
     } catch (error) {
       if (error instanceof AgentFailure) return `Error: ${error.message}`
       throw error
@@ -67,20 +62,4 @@ function parse(input: string): unknown {
   } catch {
     throw new AgentFailure('The input must be JSON')
   }
-}
-
-function toToolOutput(output: AgentOutput): string | OpenAiToolOutput[] {
-  const text = textForModel(output)
-  const files = filesForModel(output)
-  return files.length === 0 ? text : [{ type: 'text', text }, ...files.map(toPart)]
-}
-
-function toPart({
-  data,
-  mediaType,
-  filename = 'file',
-}: AgentFile & { readonly data: string }): OpenAiToolOutput {
-  return mediaType.startsWith('image/')
-    ? { type: 'image', image: { data, mediaType } }
-    : { type: 'file', file: { data, mediaType, filename } }
 }

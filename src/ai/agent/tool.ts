@@ -3,36 +3,23 @@
  *
  * @module
  */
+import {
+  toModelOutput,
+  toToolSchema,
+  type ToolInput,
+  type ToolSchema,
+} from '../../runtime/framework-tools.js'
 import { noteRecording } from '../../runtime/recording-tools.js'
-import { toAgentCall, type AgentToolOptions, type ParametersSchema, type RemoteAgentLike } from './call.js'
+import { toAgentCall, type AgentToolOptions, type RemoteAgentLike } from './call.js'
 import { filesForModel, textForModel, type AgentModelOutput, type AgentOutput } from './output.js'
-
-/** The input of a tool for an agent: that of its schema. */
-export type AgentToolInput = Readonly<Record<string, unknown>>
-
-/** A Standard Schema that has a JSON Schema. */
-export interface AgentToolSchema {
-  readonly '~standard': {
-    readonly version: 1
-    readonly vendor: string
-    readonly types?: { readonly input: unknown; readonly output: AgentToolInput } | undefined
-    readonly validate: (
-      value: unknown,
-    ) => { readonly value: AgentToolInput } | { readonly issues: readonly { readonly message: string }[] }
-    readonly jsonSchema: {
-      readonly input: () => Record<string, unknown>
-      readonly output: () => Record<string, unknown>
-    }
-  }
-}
 
 /** A tool of AI SDK 7. */
 export interface AgentTool {
   readonly name: string
   readonly description: string
-  readonly inputSchema: AgentToolSchema
+  readonly inputSchema: ToolSchema
   readonly execute: (
-    input: AgentToolInput,
+    input: ToolInput,
     options: { readonly toolCallId: string; readonly abortSignal?: AbortSignal | undefined },
   ) => AsyncIterable<AgentOutput>
   readonly toModelOutput: (result: { readonly output: AgentOutput }) => AgentModelOutput
@@ -59,42 +46,8 @@ export function agentTool(agent: RemoteAgentLike, options: AgentToolOptions = {}
   return {
     name,
     description,
-    inputSchema: toStandard(parameters, problemOf),
+    inputSchema: toToolSchema(parameters, problemOf),
     execute,
-    toModelOutput: ({ output }) => toModelOutput(output),
-  }
-}
-
-function toStandard(
-  parameters: ParametersSchema,
-  problemOf: (input: unknown) => string | undefined,
-): AgentToolSchema {
-  // Frameworks change what they get.
-  const copy = (): Record<string, unknown> => structuredClone({ ...parameters })
-  return {
-    '~standard': {
-      ...{ version: 1, vendor: 'a2a-tasks' },
-      validate(value) {
-        const message = problemOf(value)
-        return message === undefined ? { value: value as AgentToolInput } : { issues: [{ message }] }
-      },
-      jsonSchema: { input: copy, output: copy },
-    },
-  }
-}
-
-function toModelOutput(output: AgentOutput): AgentModelOutput {
-  const value = textForModel(output)
-  const files = filesForModel(output)
-  if (files.length === 0) return { type: 'text', value }
-  return {
-    type: 'content',
-    value: [
-      { type: 'text', text: value },
-      ...files.map(({ data, ...about }) => ({
-        ...{ type: 'file' as const, ...about },
-        data: { type: 'data' as const, data },
-      })),
-    ],
+    toModelOutput: ({ output }) => toModelOutput(textForModel(output), filesForModel(output)),
   }
 }

@@ -14,7 +14,7 @@ import type { Run } from '../../server/run/run.js'
 import { violationOf } from '../../wire/question/violation.js'
 import type { McpClient } from './client.js'
 import { requireClient, TOOLS_KEYS, toSettings, type McpToolsOptions, type Settings } from './options.js'
-import { toStandard } from './questions.js'
+import { toSchema } from './questions.js'
 import { McpToolError } from './results.js'
 import { skillsOf, type Choice, type McpSkill } from './skills.js'
 
@@ -148,7 +148,7 @@ async function inputFor(run: Run, { title, inputSchema }: McpSkill): Promise<Unr
   const input = data ?? objectIn(run.text) ?? inputOfText(inputSchema, run.text)
   if (input !== undefined) return input
   return await run.requireInput(`What does "${title}" need?`, {
-    schema: toStandard(inputSchema),
+    schema: toSchema(inputSchema),
     jsonSchema: inputSchema,
   })
 }

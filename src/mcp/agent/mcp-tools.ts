@@ -4,68 +4,33 @@
  * @module
  */
 import { readOptions, requireMethods } from '../../runtime/options.js'
+import {
+  toModelOutput,
+  toOpenAiOutput,
+  type OpenAiToolOutput,
+  type ToolInput,
+  type ToolModelOutput,
+  type ToolSchema,
+} from '../../runtime/framework-tools.js'
 import { noteRecording } from '../../runtime/recording-tools.js'
 import { isRecord, type Unread } from '../../runtime/unread.js'
 import type { McpClient } from './client.js'
 import { definitionOf, listTools, type ListedTool } from './listing.js'
 import { requireClient, TOOLS_KEYS, toSettings, type McpToolsOptions } from './options.js'
-import { toStandard, type McpRun } from './questions.js'
-import {
-  filesForModel,
-  McpToolError,
-  readResult,
-  textForModel,
-  type McpFile,
-  type McpResult,
-} from './results.js'
+import { toSchema, type McpRun } from './questions.js'
+import { filesForModel, McpToolError, readResult, textForModel, type McpResult } from './results.js'
 import { request } from './steps.js'
-
-/** The input of a tool: an object that its schema describes. */
-export type McpInput = Readonly<Record<string, unknown>>
-
-/** A Standard Schema that has a JSON Schema. */
-export interface McpInputSchema {
-  readonly '~standard': {
-    readonly version: 1
-    readonly vendor: string
-    readonly types?: { readonly input: McpInput; readonly output: McpInput } | undefined
-    readonly validate: (
-      value: unknown,
-    ) => { readonly value: McpInput } | { readonly issues: readonly { readonly message: string }[] }
-    readonly jsonSchema: {
-      readonly input: () => Record<string, unknown>
-      readonly output: () => Record<string, unknown>
-    }
-  }
-}
-
-/** The result of a tool for a model of AI SDK. */
-export type McpModelOutput =
-  | { type: 'text'; value: string }
-  | {
-      type: 'content'
-      value: (
-        | { type: 'text'; text: string }
-        | { type: 'file'; mediaType: string; filename?: string; data: { type: 'data'; data: string } }
-      )[]
-    }
 
 /** A tool of AI SDK 7. */
 export interface McpAiSdkTool {
   readonly description: string
-  readonly inputSchema: McpInputSchema
+  readonly inputSchema: ToolSchema
   readonly execute: (
-    input: McpInput,
+    input: ToolInput,
     options: { readonly toolCallId: string; readonly abortSignal?: AbortSignal | undefined },
   ) => Promise<McpResult>
-  readonly toModelOutput: (result: { readonly output: McpResult }) => McpModelOutput
+  readonly toModelOutput: (result: { readonly output: McpResult }) => ToolModelOutput
 }
-
-/** A part of a tool's output in OpenAI Agents. */
-export type McpOpenAiOutput =
-  | { type: 'text'; text: string }
-  | { type: 'image'; image: { data: string; mediaType: string } }
-  | { type: 'file'; file: { data: string; mediaType: string; filename: string } }
 
 /** A function tool of OpenAI Agents. */
 export interface McpOpenAiTool {
@@ -83,7 +48,7 @@ export interface McpOpenAiTool {
     context: unknown,
     input: string,
     details?: { toolCall?: { callId: string } | undefined; signal?: AbortSignal | undefined },
-  ) => Promise<string | McpOpenAiOutput[]>
+  ) => Promise<string | OpenAiToolOutput[]>
   needsApproval: () => Promise<boolean>
   isEnabled: () => Promise<boolean>
 }
@@ -101,7 +66,7 @@ export interface McpTools {
    */
   readonly call: (
     name: string,
-    input?: McpInput,
+    input?: ToolInput,
     options?: { readonly signal?: AbortSignal | undefined },
   ) => Promise<McpResult>
 }
@@ -143,7 +108,7 @@ export async function mcpTools(
 
   const callTool = async (
     tool: ListedTool,
-    input: McpInput,
+    input: ToolInput,
     { id, signal }: { readonly id?: string | undefined; readonly signal?: AbortSignal | undefined },
   ): Promise<McpResult> => {
     const { name } = tool
@@ -168,7 +133,7 @@ export async function mcpTools(
 
 type CallTool = (
   tool: ListedTool,
-  input: McpInput,
+  input: ToolInput,
   options: { readonly id?: string | undefined; readonly signal?: AbortSignal | undefined },
 ) => Promise<McpResult>
 
@@ -176,21 +141,11 @@ function toAiSdk(tool: ListedTool, callTool: CallTool): McpAiSdkTool {
   const execute: McpAiSdkTool['execute'] = (input, { toolCallId: id, abortSignal: signal }) =>
     callTool(tool, input, { id, signal })
   noteRecording(execute)
-  const { validate } = toStandard(tool.inputSchema)['~standard']
-  // Frameworks change what they get.
-  const copy = (): Record<string, unknown> => structuredClone(tool.inputSchema)
   return {
     description: descriptionOf(tool),
-    inputSchema: {
-      '~standard': {
-        ...{ version: 1, vendor: 'a2a-tasks' },
-        // It checks at once.
-        validate: validate as McpInputSchema['~standard']['validate'],
-        jsonSchema: { input: copy, output: copy },
-      },
-    },
+    inputSchema: toSchema(tool.inputSchema),
     execute,
-    toModelOutput: ({ output }) => toModelOutput(output),
+    toModelOutput: ({ output }) => toModelOutput(textForModel(output), filesForModel(output)),
   }
 }
 
@@ -198,29 +153,11 @@ function descriptionOf({ title, description }: ListedTool): string {
   return description === '' ? title : description
 }
 
-function toModelOutput(output: McpResult): McpModelOutput {
-  const value = textForModel(output)
-  const files = filesForModel(output)
-  if (files.length === 0) return { type: 'text', value }
-  return {
-    type: 'content',
-    value: [
-      { type: 'text', text: value },
-      ...files.map(({ data, ...about }) => ({
-        ...{ type: 'file' as const, ...about },
-        data: { type: 'data' as const, data },
-      })),
-    ],
-  }
-}
-
 function toOpenAi(tool: ListedTool, callTool: CallTool): McpOpenAiTool {
   const invoke: McpOpenAiTool['invoke'] = async (_context, input, { toolCall, signal } = {}) => {
     try {
       const output = await callTool(tool, parse(input), { id: toolCall?.callId, signal })
-      const text = textForModel(output)
-      const files = filesForModel(output)
-      return files.length === 0 ? text : [{ type: 'text', text }, ...files.map(toOpenAiPart)]
+      return toOpenAiOutput(textForModel(output), filesForModel(output))
     } catch (error) {
       if (error instanceof McpToolError) return `Error: ${error.message}`
       throw error
@@ -246,10 +183,4 @@ function parse(input: string): Unread {
   }
   if (!isRecord(value)) throw new McpToolError('The input must be a JSON object')
   return value
-}
-
-function toOpenAiPart({ data, mediaType, filename = 'file' }: McpFile): McpOpenAiOutput {
-  return mediaType.startsWith('image/')
-    ? { type: 'image', image: { data, mediaType } }
-    : { type: 'file', file: { data, mediaType, filename } }
 }

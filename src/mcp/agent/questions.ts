@@ -5,10 +5,10 @@
  */
 import { A2AError } from '../../core/errors.js'
 import { firstChars } from '../../runtime/cut.js'
+import { toToolSchema, type ToolSchema } from '../../runtime/framework-tools.js'
 import { isLink } from '../../runtime/link.js'
 import { isRecord, recordOf, type Unread } from '../../runtime/unread.js'
 import type { Run } from '../../server/run/run.js'
-import type { StandardSchema } from '../../server/standard-schema.js'
 import { violationOf } from '../../wire/question/violation.js'
 import type { ServerRequest } from './ongoing.js'
 
@@ -82,23 +82,17 @@ async function elicit(params: Unread, { run, label, withdrawn }: Asking): Promis
   const content = await run.requireInput(message, {
     ...options,
     name,
-    schema: toStandard(schema),
+    schema: toSchema(schema),
     jsonSchema: schema,
   })
   return { action: 'accept', content }
 }
 
 /** A schema of the server. Its patterns are not used: one can take for ever. The server has the last word. */
-export function toStandard(schema: Unread): StandardSchema<unknown, Unread> {
-  return {
-    '~standard': {
-      ...{ version: 1, vendor: 'a2a-tasks' },
-      validate(value) {
-        const found = violationOf(schema, value)
-        if (found !== undefined)
-          return { issues: [{ message: `${found.path.replace(/^\./, '')} ${found.reason}`.trim() }] }
-        return isRecord(value) ? { value } : { issues: [{ message: 'must be an object' }] }
-      },
-    },
-  }
+export function toSchema(schema: Unread): ToolSchema {
+  return toToolSchema(schema, (value) => {
+    const found = violationOf(schema, value)
+    if (found !== undefined) return `${found.path.replace(/^\./, '')} ${found.reason}`.trim()
+    return isRecord(value) ? undefined : 'must be an object'
+  })
 }

@@ -7,6 +7,7 @@ import type { JsonValue } from '../../core/json-types.js'
 import type { Part } from '../../core/task.js'
 import { hasBase64Digits } from '../../runtime/base64.js'
 import { firstChars } from '../../runtime/cut.js'
+import type { ModelFile } from '../../runtime/framework-tools.js'
 import { isRecord, recordOf, type Unread } from '../../runtime/unread.js'
 import { violationOf } from '../../wire/question/violation.js'
 import type { ListedTool } from './listing.js'
@@ -112,13 +113,6 @@ function isName(value: unknown): value is string {
   return typeof value === 'string' && value !== '' && value.length <= MAX_FILENAME
 }
 
-/** A file for a model. */
-export interface McpFile {
-  readonly data: string
-  readonly mediaType: string
-  readonly filename?: string
-}
-
 /** What a model reads: the texts, data as JSON, and the addresses of links. */
 export function textForModel({ parts }: McpResult): string {
   return parts
@@ -126,7 +120,7 @@ export function textForModel({ parts }: McpResult): string {
     .join('\n')
 }
 
-export function filesForModel({ parts }: McpResult): McpFile[] {
+export function filesForModel({ parts }: McpResult): ModelFile[] {
   return parts.flatMap(({ raw, mediaType = 'application/octet-stream', filename }) =>
     raw === undefined ? [] : [{ data: raw, mediaType, ...(filename !== undefined && { filename }) }],
   )
