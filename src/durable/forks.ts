@@ -8,7 +8,7 @@ import { recordOf } from '../core/task-record.js'
 import type { Task } from '../core/task.js'
 import type { DurableContext } from './context.js'
 import { requireUnused } from './create-task.js'
-import { NO_NOTE, PARKED, toStoredNote } from './leases/lease-note.js'
+import { NO_NOTE, NO_RESTART, PARKED, toStoredNote } from './leases/lease-note.js'
 
 /**
  * Stores the task with an expired lease, so that any process continues it, as it does a task that has slept.
@@ -25,7 +25,7 @@ export async function addFork<S extends string>(
   const now = timeline.now()
   const events = log(now.iso)
   const record = recordOf(events, now, settings.eventLogSize, false)
-  const note = toStoredNote({ ...NO_NOTE, restarts: -1, trace: observers.trace() })
+  const note = toStoredNote({ ...NO_NOTE, restarts: NO_RESTART, trace: observers.trace() })
   const lease = isWorking ? { id: PARKED, ttlMs: 0, note } : undefined
   const task = await cache.create(record, events, lease).created
   if (isWorking) recoverSoon()

@@ -15,7 +15,7 @@ import type { DurableContext } from './context.js'
 import { failAbandoned } from './leases/fail-abandoned.js'
 import type { LeaseHolder } from './leases/lease-holder.js'
 import { releaseInterrupted } from './leases/interrupted.js'
-import { fromStoredNote, HANDED_OUT, toStoredNote, type LeaseNote } from './leases/lease-note.js'
+import { fromStoredNote, NO_RESTART, toStoredNote, type LeaseNote } from './leases/lease-note.js'
 import { countRestarts, restartedNote, wokenNote } from './leases/restarts.js'
 import type { RetentionRule } from './options.js'
 import type { EndedQuery, Orphan } from './task-store.js'
@@ -26,6 +26,12 @@ const BATCH = 100
 const MAX_STUCK = 500
 /** Limits the removals per sweep and query, so that recovery in the next sweep is not delayed. */
 const BATCHES_PER_SWEEP = 5
+
+/**
+ * What has become of a task of a batch. `stuck`: it stays in the result, as it is left to another process. `skipped`: it comes
+ * again in this pass. `over`: the pass ends before it.
+ */
+type Outcome = 'done' | 'stuck' | 'skipped' | 'over'
 
 /** Receives the tasks that maintenance removes. */
 export interface ExpiryObserver<S extends string> {
@@ -103,8 +109,9 @@ export class Maintenance<S extends string> {
     await Promise.resolve()
     while (this.#isRecoveryDue && this.hasRoom && !this.#isClosed) {
       this.#isRecoveryDue = false
-      const recovery = this.#recover(() => !this.hasRoom, new Dispersal())
-      this.#isRecoveryDue ||= (await recovery.catch(this.#context.storeClient.report)) ?? false
+      const dispersal = new Dispersal()
+      await this.#recover(dispersal).catch(this.#context.storeClient.report)
+      this.#isRecoveryDue ||= dispersal.hasSkipped
     }
     this.#recovering = undefined
   }
@@ -132,18 +139,16 @@ export class Maintenance<S extends string> {
     if (feed !== undefined) await storeClient.call('feed', () => feed.trim())
   }
 
-  /**
-   * @param isFull - Whether to stop.
-   * @returns Whether tasks were skipped.
-   */
-  async #recover(isFull = (): boolean => false, dispersal?: Dispersal): Promise<boolean> {
+  /** @param dispersal - For a pass that other processes make at the same time. It ends when this process has no more room. */
+  async #recover(dispersal?: Dispersal): Promise<void> {
     const { storeClient, settings } = this.#context
     const orphans = (stuck: number): Promise<readonly Orphan[]> =>
       storeClient.call('orphans', () => settings.store.orphans(BATCH + stuck))
     const wasRefused = this.#isRefused
     this.#isRefused = false
-    const isSkipped = (): boolean => dispersal?.skips() === true
-    const job = async (orphan: Orphan): Promise<boolean> => {
+    await this.#eachBatch(orphans, async (orphan) => {
+      if (dispersal !== undefined && !this.hasRoom) return 'over'
+      if (dispersal?.skips() === true) return 'skipped'
       const id = randomId()
       // Its holder may have waited for the store as well, and continues first.
       if (wasRefused) return await this.#postpone(orphan, id)
@@ -151,57 +156,52 @@ export class Maintenance<S extends string> {
         storeClient.report(error)
         return await this.#postpone(orphan, id)
       })
-    }
-    await this.#eachBatch(orphans, isFull, job, isSkipped)
-    return dispersal?.hasSkipped === true
+    })
   }
 
   /**
-   * Processes batches until a batch is short or brings nothing new, or `isOver` says so. `fetch` receives how many processed tasks are still in
-   * the result, and `job` returns `false` for such a task.
+   * Processes batches until a batch is short or brings nothing new. `fetch` receives how many processed tasks are still in the
+   * result.
    */
   async #eachBatch<T extends TaskKey | Orphan>(
     fetch: (stuck: number) => Promise<readonly T[]>,
-    isOver: () => boolean,
-    job: (each: T) => Promise<boolean>,
-    isSkipped = (): boolean => false,
+    job: (each: T) => Promise<Outcome>,
   ): Promise<void> {
     const processed = new Set<string>()
     for (let stuck = 0; stuck <= MAX_STUCK;) {
       const batch = await fetch(stuck)
       const others = batch.filter((each) => !processed.has(idOf(each)))
       for (const each of others) {
-        if (this.#isClosed || isOver()) return
-        if (isSkipped()) continue
+        if (this.#isClosed) return
+        const outcome = await job(each)
+        if (outcome === 'over') return
+        if (outcome === 'skipped') continue
         processed.add(idOf(each))
-        if (!(await job(each))) stuck += 1
+        if (outcome === 'stuck') stuck += 1
       }
       if (batch.length < BATCH || others.length === 0) return
     }
   }
 
-  /**
-   * @param id - The id of the new lease.
-   * @returns `false` when the task is left to another process, and stays in the result.
-   */
+  /** @param id - The id of the new lease. */
   async #recoverOne(
     { key, leaseId, note: stored }: Orphan,
     id: string,
     dispersal?: Dispersal,
-  ): Promise<boolean> {
+  ): Promise<Outcome> {
     const { settings, cache, storeClient } = this.#context
     const { store, leaseMs, maxRestarts } = settings
     const left = fromStoredNote(stored)
     const holders = [...this.#holders]
     // The lease expired while this process was suspended. The next renewal revives it.
-    if (holders.some((holder) => holder.holds(key))) return false
+    if (holders.some((holder) => holder.holds(key))) return 'stuck'
     // There is nothing to find out about a task that was handed out.
-    if (left.restarts === HANDED_OUT && !holders.some((each) => each.worker === left.worker && each.hasRoom))
-      return false
-    return await cache.use(key.id, true, async (cached) => {
+    if (left.restarts === NO_RESTART && !holders.some((each) => each.worker === left.worker && each.hasRoom))
+      return 'stuck'
+    return await cache.use(key.id, true, async (cached): Promise<Outcome> => {
       if (await this.#isDone(cached, { key, leaseId }, left)) {
         dispersal?.after(false)
-        return true
+        return 'done'
       }
       const isWoken = isInterrupted(cached.record.task.state, settings.lifecycle)
       const note = await countRestarts(this.#context, cached, isWoken ? wokenNote(left) : left)
@@ -209,22 +209,22 @@ export class Maintenance<S extends string> {
       const isRestarted = restarts < maxRestarts
       const holder = isRestarted ? holders.find((each) => each.worker === worker && each.hasRoom) : undefined
       // A holder in another process may have room.
-      if (isRestarted && holder === undefined) return false
+      if (isRestarted && holder === undefined) return 'stuck'
       const restarted = isRestarted ? restartedNote(cached, note) : note
       const lease = { id, ttlMs: leaseMs, note: toStoredNote(restarted) }
       const grant = await storeClient.call('acquire', () => store.acquire(key, lease))
       const isOwn = grant?.leaseId === lease.id
       dispersal?.after(isOwn)
       // The holder has renewed its lease, or another process was faster.
-      if (!isOwn) return true
+      if (!isOwn) return 'done'
       // Reads what the previous holder did.
       await cached.refresh()
-      if (cached.isGone || (await this.#needsNoHolder(cached, lease.id, restarted))) return true
+      if (cached.isGone || (await this.#needsNoHolder(cached, lease.id, restarted))) return 'done'
       if (holder !== undefined) holder.adopt(cached, lease.id, restarted)
       else if (!(await failAbandoned(this.#context, cached, lease.id, note))) {
         await storeClient.call('release', () => store.release(key, lease.id))
       }
-      return true
+      return 'done'
     })
   }
 
@@ -242,16 +242,18 @@ export class Maintenance<S extends string> {
    * renewed once, so a holder that waits for the store has time to renew it too. If the attempt has acquired the lease already,
    * the note is again the one before it: what did not begin is no restart.
    */
-  async #postpone({ key, leaseId, note }: Orphan, id: string): Promise<boolean> {
+  async #postpone({ key, leaseId, note }: Orphan, id: string): Promise<Outcome> {
     const { settings, storeClient } = this.#context
     const { store, leaseMs } = settings
     const renew = (): Promise<readonly string[]> => store.renew([{ key, id: leaseId }], leaseMs)
     const renewed = await storeClient.call('renew', renew).catch(storeClient.report)
     if (renewed === undefined) this.#isRefused = true
-    if (renewed?.length !== 0) return renewed !== undefined
+    if (renewed === undefined) return 'stuck'
+    if (renewed.length > 0) return 'done'
     const lease = { id, ttlMs: leaseMs, note }
     const release = (): Promise<boolean> => store.release(key, id, undefined, lease)
-    return (await storeClient.call('release', release).catch(storeClient.report)) !== undefined
+    const released = await storeClient.call('release', release).catch(storeClient.report)
+    return released === undefined ? 'stuck' : 'done'
   }
 
   /**
@@ -273,19 +275,18 @@ export class Maintenance<S extends string> {
     const before = this.#ago(taskTimeoutMs)
     const late = (stuck: number): Promise<readonly TaskKey[]> =>
       storeClient.call('unended', () => store.unended(before, BATCH + stuck))
-    const isOver = (): boolean => false
-    await this.#eachBatch(late, isOver, async ({ id, createdAt }) => {
+    await this.#eachBatch(late, async ({ id, createdAt }) => {
       const end = cache.use(id, true, async (cached) => {
         // A new task may have the id.
         if (cached.key.createdAt !== createdAt) return
         await cached.execute(decideFor({ type: 'timeout' }), () => undefined).stored
       })
       return await end.then(
-        () => true,
-        (error: unknown) => {
+        (): Outcome => 'done',
+        (error: unknown): Outcome => {
           storeClient.report(error)
           // Any other error means that the task has ended or is gone.
-          return !A2AError.is(error, 'STORE_FAILED')
+          return A2AError.is(error, 'STORE_FAILED') ? 'stuck' : 'done'
         },
       )
     })

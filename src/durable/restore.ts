@@ -14,7 +14,7 @@ import { isRecord } from '../runtime/unread.js'
 import { hashOf } from '../runtime/hash.js'
 import { headOf, toCheckpoint } from './cache/checkpoint.js'
 import type { DurableContext } from './context.js'
-import { NO_NOTE, PARKED, toStoredNote } from './leases/lease-note.js'
+import { NO_NOTE, NO_RESTART, PARKED, toStoredNote } from './leases/lease-note.js'
 import { documentsOf } from './store-client.js'
 import { toStored } from './stored-events.js'
 
@@ -73,7 +73,7 @@ async function restore<S extends string>(
   // A task that has changed since is continued already, or needs no more.
   if (head?.generation !== generation) return true
   // As if its process had died: a sweep of any process continues the turn.
-  const lease = { id: PARKED, ttlMs: 0, note: toStoredNote({ ...NO_NOTE, restarts: -1 }) }
+  const lease = { id: PARKED, ttlMs: 0, note: toStoredNote({ ...NO_NOTE, restarts: NO_RESTART }) }
   await storeClient.callForUser('acquire', () => store.acquire(key, lease))
   return true
 }

@@ -18,42 +18,25 @@ export async function handOver<S extends string>(
   await replaceNote(context, key, { id: leaseId, ttlMs: 1, note: handed })
 }
 
-/**
- * Releases the lease, unless the task has changed in the store.
- *
- * @param wakeInMs - When any process continues the work, as after a crash. This is not one of its restarts.
- */
+/** What a task has in place of a released lease: any process continues the work then, as after a crash. */
+export interface Parking {
+  readonly inMs: number
+  /** How many restarts there were before that. */
+  readonly restarts: number
+}
+
+/** Releases the lease, unless the task has changed in the store. */
 export async function releaseUnchanged<S extends string>(
   { settings, storeClient }: DurableContext<S>,
   { cached, leaseId, note }: LeasedTask<S>,
-  wakeInMs?: number,
+  parking?: Parking,
 ): Promise<boolean> {
   const { key, record } = cached
   const { generation } = record.task
-  const next =
-    wakeInMs === undefined
-      ? undefined
-      : { id: PARKED, ttlMs: Math.max(1, wakeInMs), note: toStoredNote({ ...note, restarts: -1 }) }
-  return await storeClient.callWithRetry('release', () =>
-    settings.store.release(key, leaseId, generation, next),
-  )
-}
-
-/**
- * Leaves a turn that is to be done to any process that takes it, unless the task has changed in the store. This is not one of
- * its restarts.
- *
- * @param againMs - When a sweep finds the turn, if no process has taken it by then.
- */
-export async function handOutUnchanged<S extends string>(
-  { settings, storeClient }: DurableContext<S>,
-  { cached, leaseId, note }: LeasedTask<S>,
-  againMs: number,
-): Promise<boolean> {
-  const { key, record } = cached
-  const { generation } = record.task
-  const handed = toStoredNote({ ...note, restarts: note.restarts - 1 })
-  const next = { id: PARKED, ttlMs: againMs, note: handed }
+  const next = parking && {
+    ...{ id: PARKED, ttlMs: parking.inMs },
+    note: toStoredNote({ ...note, restarts: parking.restarts }),
+  }
   return await storeClient.callWithRetry('release', () =>
     settings.store.release(key, leaseId, generation, next),
   )

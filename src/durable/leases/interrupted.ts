@@ -9,7 +9,7 @@ import type { TaskSnapshot } from '../../core/task.js'
 import type { CachedTask } from '../cache/cached-task.js'
 import type { DurableContext } from '../context.js'
 import { journalOf } from '../journals.js'
-import { PARKED, toStoredNote, type LeaseNote } from './lease-note.js'
+import { NO_RESTART, PARKED, toStoredNote, type LeaseNote } from './lease-note.js'
 
 /** A turn that waits for a signal is looked at again after this time, in ms, in case nothing has woken it. */
 const RECHECK_MS = 86_400_000
@@ -38,7 +38,9 @@ export async function releaseInterrupted<S extends string>(
   const ttlMs = waitMs === Infinity ? RECHECK_MS : waitMs
   // To continue is no restart.
   const next =
-    dueAt === undefined ? undefined : { id: PARKED, ttlMs, note: toStoredNote({ ...note, restarts: -1 }) }
+    dueAt === undefined
+      ? undefined
+      : { id: PARKED, ttlMs, note: toStoredNote({ ...note, restarts: NO_RESTART }) }
   await storeClient.callWithRetry('release', () => settings.store.release(key, leaseId, generation, next))
   return true
 }

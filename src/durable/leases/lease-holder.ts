@@ -25,12 +25,12 @@ import { LeaseAcquirer } from './acquire.js'
 import { decideWithRest, executeOnce } from './decide-again.js'
 import { forwardMessage } from './forward-message.js'
 import { releaseInterrupted } from './interrupted.js'
-import { isSameNote, NO_NOTE, toStoredNote, type LeaseNote } from './lease-note.js'
+import { isSameNote, NO_NOTE, NO_RESTART, toStoredNote, type LeaseNote } from './lease-note.js'
 import { storeNote } from './store-note.js'
 import { abortEnded, closing, grantOf, hasRoomFor, isLoss, leasedTask } from './leased-task.js'
 import { LostTasks, namedBy, type LeasedTask } from './leased-task.js'
 import { transact } from './transact.js'
-import { handOutUnchanged, handOver, releaseUnchanged, removeUnchanged } from './hand-over.js'
+import { handOver, releaseUnchanged, removeUnchanged, type Parking } from './hand-over.js'
 import { LeaseRenewal, requireLease } from './renewal.js'
 import { callSafely } from '../../runtime/uncaught.js'
 
@@ -239,7 +239,8 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
     const leased = this.#leased.get(taskId)
     if (leased === undefined) return Promise.resolve(true)
     return (leased.releasing ??= this.#leaveUnchanged(leased, async () => {
-      const isHandedOut = await handOutUnchanged(this.#context, leased, againMs ?? 0)
+      const parking = { inMs: againMs ?? 0, restarts: leased.note.restarts - 1 }
+      const isHandedOut = await releaseUnchanged(this.#context, leased, parking)
       if (isHandedOut && againMs === undefined) this.#context.watcher.publishDue(taskId)
       return isHandedOut
     }))
@@ -252,7 +253,9 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
   }
 
   #release(leased: LeasedTask<S>, wakeInMs: number | undefined): Promise<boolean> {
-    return this.#leaveUnchanged(leased, () => releaseUnchanged(this.#context, leased, wakeInMs))
+    const parking: Parking | undefined =
+      wakeInMs === undefined ? undefined : { inMs: Math.max(1, wakeInMs), restarts: NO_RESTART }
+    return this.#leaveUnchanged(leased, () => releaseUnchanged(this.#context, leased, parking))
   }
 
   /** Changes that arrive before `leave` is called keep the lease: the listener has yet to handle them. */

@@ -12,8 +12,8 @@ import { readTrace, type TraceHeaders } from '../../runtime/trace-headers.js'
  */
 export const PARKED = 'parked'
 
-/** The restarts of a task whose work is to begin at any process: to take it is none. */
-export const HANDED_OUT = -1
+/** The restarts of a task whose work any process is to continue: the first time, this is none. */
+export const NO_RESTART = -1
 
 export interface LeaseNote {
   /** How often the work was restarted since the holder wrote its note, or its journal has grown. */

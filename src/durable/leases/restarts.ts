@@ -7,7 +7,7 @@ import { isProgress } from '../../core/history/named-entry.js'
 import { LogReader } from '../cache/log-reader.js'
 import type { CachedTask } from '../cache/cached-task.js'
 import type { DurableContext } from '../context.js'
-import type { LeaseNote } from './lease-note.js'
+import { NO_RESTART, type LeaseNote } from './lease-note.js'
 
 /**
  * The note of a dead holder, with its count of restarts: none where the journal of the task has grown since the latest one.
@@ -28,7 +28,7 @@ export async function countRestarts<S extends string>(
 
 /** The note for a task that waits for the user, and that something else continues: the first time, this is no restart. */
 export function wokenNote(note: LeaseNote): LeaseNote {
-  return note.since === undefined ? { ...note, restarts: -1 } : note
+  return note.since === undefined ? { ...note, restarts: NO_RESTART } : note
 }
 
 /** The note for one more restart of the task. */
