@@ -136,10 +136,10 @@ export const CODE_LIMITS = [
   ...['maxRuns', 'maxRunsPerOwner'],
 ] as const
 
-/** Limits on requests, which a worker does not get, and one that workers do not hold. */
+/** Limits on requests, which a worker does not get. */
 export const REQUEST_LIMITS = [
   ...['maxBodyBytes', 'bodyTimeoutMs', 'maxBodyBytesInFlight', 'maxNodes', 'maxPendingBytes'],
-  ...['stalledTimeoutMs', 'maxStreams', 'maxStreamsPerOwner', 'maxRunsPerOwner'],
+  ...['stalledTimeoutMs', 'maxStreams', 'maxStreamsPerOwner'],
 ] as const
 
 type Budgets = 'budget' | 'ownerBudget' | 'agentBudget'
@@ -202,6 +202,12 @@ export function givenLimit(limits: unknown, names: readonly (keyof HandlerLimits
   if (typeof limits !== 'object' || limits === null) return undefined
   const name = names.find((each) => Reflect.get(limits, each) !== undefined)
   return name && `limits.${name}`
+}
+
+/** @throws {TypeError} for a limit that neither a handler with `dispatch` nor a worker holds. */
+export function requireHeldByWorkers(limits: unknown): void {
+  const name = givenLimit(limits, ['maxRunsPerOwner'])
+  if (name !== undefined) throw new TypeError(`Workers do not hold "${name}": leave it out`)
 }
 
 /** @param isShared Whether the tasks are in a store, where they may wait for longer. */

@@ -26,7 +26,14 @@ import type { AgentCard } from '../schemas/agent-card.js'
 import type { Dialect } from '../wire/dialect.js'
 import { servedCard, toDialects, type DialectName } from './dialects.js'
 import { toIdempotencySettings, type IdempotencyOptions, type IdempotencySettings } from './idempotency.js'
-import { CODE_LIMITS, givenLimit, toLimits, type CompleteLimits, type HandlerLimits } from './limits.js'
+import {
+  CODE_LIMITS,
+  givenLimit,
+  requireHeldByWorkers,
+  toLimits,
+  type CompleteLimits,
+  type HandlerLimits,
+} from './limits.js'
 import { withPreview, type PreviewOptions } from './preview.js'
 import { toPushSettings, withPush, type PushOptions, type PushSettings } from './push/options.js'
 import { requireDispatch, TurnDispatcher, type Dispatch } from './dispatch.js'
@@ -54,8 +61,9 @@ export type FollowUpPolicy = 'queue' | 'steer' | 'reject'
 /** The circumstances of an error. */
 export interface ErrorContext {
   /**
-   * The step that failed: `execute`, `dispatch`, `authenticate`, `extendedCard`, `onFollowUp`, `onBudget`, `budget` (what was spent is to be
-   * written to the store), `push`, `waitingTasks` (tasks that wait for the user are to be canceled), or the name of the operation.
+   * The step that failed: `execute`, `dispatch`, `authenticate`, `extendedCard`, `onFollowUp`, `onBudget`, `budget` (what was
+   * spent is to be written to the store), `push`, `waitingTasks` (tasks that wait for the user are to be canceled), or the name of
+   * the operation.
    * From a `LocalTaskManager`: `processFn`, `describeError` or `shutdown`.
    */
   readonly during: string
@@ -314,7 +322,7 @@ function toSwitches(given: { readonly [Name in keyof Switches]?: boolean | undef
 }
 
 /** What a handler that runs nothing would ignore. */
-const CODE_OPTIONS = ['execute', 'output', 'retry', 'onBudget', 'recordStacks', 'principalOf'] as const
+const CODE_OPTIONS = ['execute', 'output', 'retry', 'onBudget', 'recordStacks'] as const
 
 type Given<P extends Principal> = Omit<RequestHandlerOptions<P, AnyTasks>, 'execute' | 'output'> & {
   readonly execute?: Execute<P, unknown> | undefined
@@ -334,6 +342,7 @@ function toCode<P extends Principal>({ dispatch, tasks, ...given }: Given<P>): E
     return given.execute as Execute<P, unknown>
   }
   requireDispatch(dispatch)
+  requireHeldByWorkers(given.limits)
   const name =
     CODE_OPTIONS.find((option) => given[option] !== undefined) ?? givenLimit(given.limits, CODE_LIMITS)
   if (name !== undefined)

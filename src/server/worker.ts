@@ -11,7 +11,7 @@ import { readOptions, requireDelay, requireWhole } from '../runtime/options.js'
 import type { Principal } from './caller.js'
 import type { Turn } from './dispatch.js'
 import type { Outcome } from './execute.js'
-import { givenLimit, REQUEST_LIMITS } from './limits.js'
+import { givenLimit, REQUEST_LIMITS, requireHeldByWorkers } from './limits.js'
 import { Agent } from './operations/operations.js'
 import { toSettings, type RequestHandlerOptions, type StructuredHandlerOptions } from './options.js'
 import type { StandardSchema } from './standard-schema.js'
@@ -106,6 +106,7 @@ export function createWorker<P extends Principal>(
     throw new TypeError('"tasks" must be shared with the handlers: a DurableTaskManager')
   if (givenLimit(rest.limits, ['maxRuns']))
     throw new TypeError('"limits.maxRuns" of a worker is its option "concurrency"')
+  requireHeldByWorkers(rest.limits)
   const ofRequests = givenLimit(rest.limits, REQUEST_LIMITS)
   if (ofRequests !== undefined) throw new TypeError(`A worker would ignore "${ofRequests}"`)
   let isStarted = false

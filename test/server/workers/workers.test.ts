@@ -57,7 +57,7 @@ function house(
   }
   const common = { card: CARD, clock, onError }
   const handler = createRequestHandler<Principal, DurableTaskManager>({
-    ...common,
+    ...{ ...common, ...options },
     anonymous: 'shared',
     tasks: manager(),
     dispatch,
@@ -353,6 +353,12 @@ describe('a queue', () => {
   })
 })
 
+test('a handler finds users by their ids, for an inspector that acts in their names', () => {
+  const principalOf = (id: string): Principal => ({ id })
+  const { front } = house('store', { principalOf })
+  expect(front.handler.principalOf).toBe(principalOf)
+})
+
 describe('is refused', () => {
   const tasks = (): DurableTaskManager => {
     const manager = new DurableTaskManager({ store: memoryStore() })
@@ -385,6 +391,14 @@ describe('is refused', () => {
     )
     const given = { card: CARD, tasks: tasks(), execute: echo, rateLimit: {} } as never
     expect(() => createWorker(given)).toThrow(/"rateLimit" of createWorker/)
+  })
+
+  test.each<[string, (given: object) => unknown]>([
+    ['a handler', (given) => createRequestHandler({ ...given, dispatch: 'store' } as never)],
+    ['a worker', (given) => createWorker({ ...given, execute: echo } as never)],
+  ])('a limit that workers do not hold, at %s', (_, create) => {
+    const given = { card: CARD, tasks: tasks(), limits: { maxRunsPerOwner: 5 } }
+    expect(() => create(given)).toThrow('Workers do not hold "limits.maxRunsPerOwner": leave it out')
   })
 
   test('a worker with two limits on its turns', () => {
