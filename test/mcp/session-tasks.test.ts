@@ -4,10 +4,9 @@ import * as z from 'zod'
 import { createRequestHandler, type Execute } from 'a2a-tasks/server'
 import { createMcpHandler } from 'a2a-tasks/mcp'
 import { messagesIn, requestOf, sceneOf, textIn, type Json, type Reply } from './kit.js'
+import { HOLD } from './states.js'
 
 const RELATED = 'io.modelcontextprotocol/related-task'
-const HOLD: Execute = (run) =>
-  new Promise((resolve) => run.signal.addEventListener('abort', () => resolve('Aborted')))
 const ask: Execute = async (run) => {
   const city = await run.requireInput('Which city?', { schema: z.string() })
   return `City: ${city}`

@@ -1,10 +1,11 @@
-/** The table of both protocols in the guide: each row by the official client of MCP and by a client of A2A. */
+/** The tables of both protocols in the guide: each row by the official client of MCP and by a client of A2A. */
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { A2AError, type PartInput } from 'a2a-tasks'
 import { A2AClient } from 'a2a-tasks/client'
-import type { Execute, Run } from 'a2a-tasks/server'
+import type { Run } from 'a2a-tasks/server'
 import { statelessRequest } from '../../mcp/kit.js'
+import { HOLD, IN_STATE, STATES } from '../../mcp/states.js'
 import { read } from '../../support/repository.js'
 import { expectWarnings } from '../../support/warnings.js'
 import { describeWith } from '../installed.js'
@@ -39,27 +40,6 @@ async function ask({ url }: Served, method: string, params: object): Promise<{ s
   const { headers, body } = statelessRequest(1, method, params, TASKS)
   const response = await fetch(url, { method: 'POST', headers, body, duplex: 'half' })
   return { status: response.status, json: (await response.json()) as Json }
-}
-
-const HOLD: Execute = (run) =>
-  new Promise((resolve) => run.signal.addEventListener('abort', () => resolve(undefined)))
-
-const IN_STATE: Readonly<Record<string, Execute>> = {
-  submitted: HOLD,
-  working: (run) => {
-    run.start()
-    return HOLD(run)
-  },
-  'input-required': async (run) => {
-    await run.requireInput('Which city?')
-  },
-  'auth-required': async (run) => {
-    await run.authorize('x', { message: 'Sign in', url: 'https://a.example' })
-  },
-  completed: () => 'Done',
-  failed: (run) => run.fail('No flights'),
-  rejected: (run) => run.reject('Not mine'),
-  canceled: (run) => run.cancel('Closed'),
 }
 
 /** What a client fills in, and what the agent gets, by the type of its answer. */
@@ -101,11 +81,9 @@ function shownIn(status: number, { error, result }: Json): string {
 
 describeWith('@modelcontextprotocol/client', () => {
   describe('a state', () => {
-    const rows = rowsOf('state')
+    it('is in its table once', () => expect(STATES.map(([state]) => state)).toEqual(Object.keys(IN_STATE)))
 
-    it('is in the table once', () => expect(rows.map(([state]) => state)).toEqual(Object.keys(IN_STATE)))
-
-    it.each(rows)('%s of A2A is %s of MCP', async (state, status) => {
+    it.each(STATES)('%s of A2A is %s of MCP', async (state, status) => {
       const served = await serve(IN_STATE[state] ?? HOLD, { waitMs: 0 })
       // A task that nobody works on yet is submitted.
       if (state === 'submitted') served.tasks.createTask({ skill: 'default', contextId: 'c' })
@@ -172,7 +150,7 @@ describeWith('@modelcontextprotocol/client', () => {
 
   it('the table has nothing else', () => {
     const [, section = ''] = read('docs/guides/mcp.md').split('## Compare both protocols')
-    const kinds = ['state', 'input', 'question', 'part', 'error']
+    const kinds = ['input', 'question', 'part', 'error']
     expect(kinds.flatMap(rowsOf)).toHaveLength(
       section.split('\n').filter((line) => line.startsWith('| ')).length - 2,
     )
