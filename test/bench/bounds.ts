@@ -137,7 +137,9 @@ export const boundCases: readonly Case[] = [
   {
     name: 'server: memory per idle connection',
     run: (build) =>
-      held(build, `heap per idle connection, at ${CONNECTIONS}`, 'Hello', CONNECTIONS, 'heapUsed', {}),
+      held(build, `heap per idle connection, at ${CONNECTIONS}`, 'Hello', CONNECTIONS, 'heapUsed', {
+        goal: 1,
+      }),
   },
   {
     name: 'server: memory per stalled reader',

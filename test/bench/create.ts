@@ -143,10 +143,10 @@ export const createCases: readonly Case[] = [
   { name: 'createTask growth', run: growth },
   {
     name: 'lifecycle at 1,000',
-    run: (build) => againstSeed(build, 'lifecycle', 1_000, { gate: 40, goal: 150 }),
+    run: (build) => againstSeed(build, 'lifecycle', 1_000, { gate: 40, goal: 75 }),
   },
   {
     name: 'lifecycle at 100,000',
-    run: (build) => againstSeed(build, 'lifecycle', 100_000, { gate: 3_000, goal: 10_000 }),
+    run: (build) => againstSeed(build, 'lifecycle', 100_000, { gate: 3_000, goal: 5_500 }),
   },
 ]

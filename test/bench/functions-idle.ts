@@ -109,7 +109,7 @@ const sleepers: Case = {
 }
 
 /** Nanoseconds in which a manager waits for its store, for each sweep. */
-async function timeOfSweep(build: Build, store: TaskStore): Promise<number> {
+export async function timeOfSweep(build: Build, store: TaskStore): Promise<number> {
   const { DurableTaskManager } = await loadDurable(build)
   let spent = 0
   let sweeps = 0

@@ -11,9 +11,10 @@ import { agentCardHandler, jsonRpcHandler, UserBuilder } from '@a2a-js/sdk/serve
 import type * as Server from 'a2a-tasks/server'
 import type * as Node from 'a2a-tasks/server/node'
 import express from 'express'
+import { officialInChunks, oursInChunks } from './chunks.js'
 import { chunkOf } from './peers/official.js'
 import { answerWith, executorOf, officialHandler, type Work } from './peers/official-server.js'
-import { ENDLESS, LARGE, LARGE_BYTES, REPLY } from './requests.js'
+import { ENDLESS, IN_CHUNKS, LARGE, LARGE_BYTES, REPLY } from './requests.js'
 
 export interface Usage {
   readonly rss: number
@@ -44,6 +45,7 @@ async function oursListener(url: string): Promise<RequestListener> {
     card: { name: 'Bench', description: 'Answers at once', url: 'http://localhost/' },
     execute: async (run) => {
       if (run.text === LARGE) return large
+      if (run.text === IN_CHUNKS) return oursInChunks(run)
       if (run.text !== ENDLESS) return REPLY
       tick = () => void run.artifact({ artifactId: 'ticks', parts: [{ text: 'tick' }] })
       run.start()
@@ -58,11 +60,14 @@ const endless: Work = (publish, taskId) => {
   return never
 }
 
+function officialWork(text: string): Work {
+  if (text === ENDLESS) return endless
+  return text === IN_CHUNKS ? officialInChunks : answerWith(text === LARGE ? large : REPLY)
+}
+
 /** The peer as its samples do: Express, its handler of the card, its handler of JSON-RPC. */
 function officialListener(): RequestListener {
-  const requestHandler = officialHandler(
-    executorOf((text) => (text === ENDLESS ? endless : answerWith(text === LARGE ? large : REPLY))),
-  )
+  const requestHandler = officialHandler(executorOf(officialWork))
   const app = express()
   app.use(`/${AGENT_CARD_PATH}`, agentCardHandler({ agentCardProvider: requestHandler }))
   app.use('/', jsonRpcHandler({ requestHandler, userBuilder: UserBuilder.noAuthentication }))

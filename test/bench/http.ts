@@ -151,11 +151,11 @@ const bare: Peer = { side: 'floor', name: BARE, bounds: { goal: 0.7 } }
 export const httpCases: readonly Case[] = [
   {
     name: 'server: SendMessage over HTTP',
-    run: (build) => requests(build, sendQuestion, [express({ gate: 2, goal: 3 }), bare]),
+    run: (build) => requests(build, sendQuestion, [express({ gate: 2, goal: 3.5 }), bare]),
   },
   {
     name: 'server: GetTask over HTTP',
-    run: (build) => requests(build, getQuestion, [express({}), bare]),
+    run: (build) => requests(build, getQuestion, [express({ goal: 3.5 }), bare]),
   },
   { name: 'server: card over HTTP', run: (build) => requests(build, cardQuestion, [express({})]) },
 ]

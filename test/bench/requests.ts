@@ -64,3 +64,6 @@ export const ENDLESS = 'Go on for ever'
 /** The text of the message whose answer is large. */
 export const LARGE = 'Answer at length'
 export const LARGE_BYTES = 4_000_000
+
+/** The text of the message whose answer comes in chunks. */
+export const IN_CHUNKS = 'Answer bit by bit'

@@ -12,9 +12,11 @@ import { createCases } from './create.js'
 import { feedCases } from './feed.js'
 import { fullHouseCases } from './full-house.js'
 import { durableCases } from './durable.js'
+import { durableSizeCases } from './durable-size.js'
 import { functionCases } from './functions.js'
 import { idleFunctionCases } from './functions-idle.js'
 import { httpCases } from './http.js'
+import { httpStreamCases } from './http-stream.js'
 import { inspectorCases } from './inspector.js'
 import { leaseCases } from './leases.js'
 import { mcpCases } from './mcp.js'
@@ -24,6 +26,7 @@ import { questionCases } from './questions.js'
 import { readCases } from './read.js'
 import { HEAD, toLine, type Row } from './report.js'
 import { serverCases } from './server.js'
+import { processCases } from './processes.js'
 import { openStreamCases } from './open-streams.js'
 import { streamCases } from './stream.js'
 import { weightCases } from './weight.js'
@@ -36,8 +39,16 @@ const { values, positionals } = parseArgs({
 const words = positionals.map((word) => word.toLowerCase())
 const all: readonly Case[] = [
   ...[...createCases, ...readCases, ...pageCases, ...streamCases, ...weightCases],
-  ...[...serverCases, ...httpCases, ...openStreamCases, ...boundCases, ...fullHouseCases],
-  ...[...durableCases, ...leaseCases, ...feedCases, ...functionCases, ...idleFunctionCases],
+  ...[...serverCases, ...httpCases, ...httpStreamCases, ...openStreamCases, ...boundCases, ...fullHouseCases],
+  ...[
+    ...durableCases,
+    ...durableSizeCases,
+    ...processCases,
+    ...leaseCases,
+    ...feedCases,
+    ...functionCases,
+    ...idleFunctionCases,
+  ],
   ...[...questionCases, ...mcpCases],
   ...inspectorCases,
 ]

@@ -10,23 +10,15 @@
  */
 import { JsonRpcTransportHandler, ServerCallContext } from '@a2a-js/sdk/server'
 import type * as Server from 'a2a-tasks/server'
-import type { RequestHandler, Run } from 'a2a-tasks/server'
+import type { RequestHandler } from 'a2a-tasks/server'
 import type { Build } from './build.js'
+import { CHUNKS, chunkText, officialInChunks, oursInChunks } from './chunks.js'
 import { loadDurable } from './durable-stores.js'
 import { compare, type Variant } from './harness.js'
-import { chunkOf } from './peers/official.js'
 import { answerWith, executorOf, officialHandler, type Work as Executed } from './peers/official-server.js'
 import { fasterThan, type Row } from './report.js'
 import { getBody, REPLY, requireCompleted, sendBody, type RpcAnswer, type RpcBody } from './requests.js'
-import {
-  expectEqual,
-  OFFICIAL,
-  shuffled,
-  YIELD_EVERY,
-  yieldToLoop,
-  type Case,
-  type Work,
-} from './workload.js'
+import { expectEqual, OFFICIAL, shuffled, type Case, type Work } from './workload.js'
 
 /** Answers one body, with JSON or a stream of it. */
 type Dispatch = (body: RpcBody) => Promise<unknown>
@@ -122,7 +114,7 @@ export async function sendDurable(build: Build): Promise<Variant> {
 async function send(build: Build): Promise<Row[]> {
   const plan = { rounds: 15, warmUpOps: 3 * SENDS }
   const times = await compare(await sendOurs(build), sendOfficial(), plan)
-  return [fasterThan('SendMessage to completion, in process', OFFICIAL, times, { gate: 4, goal: 8 })]
+  return [fasterThan('SendMessage to completion, in process', OFFICIAL, times, { gate: 4, goal: 7 })]
 }
 
 const HELD = 1_000
@@ -160,29 +152,11 @@ export function getOfficial(): Promise<Variant> {
 async function get(build: Build): Promise<Row[]> {
   const plan = { rounds: 15, warmUpOps: 2 * GETS }
   const times = await compare(await getOurs(build), await getOfficial(), plan)
-  return [fasterThan('GetTask out of 1,000, in process', OFFICIAL, times, { gate: 3, goal: 6 })]
+  return [fasterThan('GetTask out of 1,000, in process', OFFICIAL, times, { gate: 3, goal: 5 })]
 }
 
-const CHUNKS = 2_000
 /** A run of ours takes milliseconds, one of the peer's seconds. */
 const OUR_RUNS = 50
-
-const chunkText = (index: number): string => `chunk ${index} of the answer `
-
-/** As the peer's agent does: by hand, chunk by chunk. */
-async function oursInChunks(run: Run): Promise<void> {
-  for (let index = 0; index < CHUNKS; index++) {
-    if (index > 0 && index % YIELD_EVERY === 0) await yieldToLoop()
-    run.artifact({ artifactId: 'answer', parts: [{ text: chunkText(index) }] })
-  }
-}
-
-const officialInChunks: Executed = async (publish, taskId) => {
-  for (let index = 0; index < CHUNKS; index++) {
-    if (index > 0 && index % YIELD_EVERY === 0) await yieldToLoop()
-    publish(chunkOf(taskId, 'answer', chunkText(index)))
-  }
-}
 
 /** A client that takes every event; each chunk must come, in order. */
 async function readStream(dispatch: Dispatch, index: number): Promise<void> {

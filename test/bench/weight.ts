@@ -23,15 +23,15 @@ function heapOf(what: string, url: string): number {
 
 function heap({ url }: Build): Promise<Row[]> {
   const peer = heapOf('official', url)
-  const rowOf = (name: string, what: string): Row => {
+  const rowOf = (name: string, what: string, goal: number): Row => {
     const ours = heapOf(what, url)
     return {
       ...{ work: `heap per completed task at 100,000, ${name}`, peer: OFFICIAL },
       ...{ ours: formatBytes(ours), theirs: formatBytes(peer) },
-      ...{ value: ours / peer, unit: '×', good: 'at most', gate: 0.7, goal: 0.4 },
+      ...{ value: ours / peer, unit: '×', good: 'at most', gate: 0.7, goal },
     }
   }
-  return Promise.resolve([rowOf('text as input', 'input'), rowOf('text as message', 'message')])
+  return Promise.resolve([rowOf('text as input', 'input', 0.45), rowOf('text as message', 'message', 0.6)])
 }
 
 /** CPU time, which other programs on the machine do not change as much as elapsed time. */
