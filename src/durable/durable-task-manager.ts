@@ -272,7 +272,7 @@ export class DurableTaskManager<S extends string = TaskState>
    * @throws {A2AError} As a rejection: `TASK_NOT_FOUND`, `WAIT_TIMED_OUT`, `WAIT_ABORTED`, `TASK_EXPIRED`, `MANAGER_DESTROYED`.
    */
   async waitFor(taskId: string, options: WaitOptions<S> = {}): Promise<Task<S>> {
-    return await waitForStored(this.#context, taskId, options)
+    return await waitForStored(this.#context, taskId, options, this.leasesOf(taskId) !== undefined)
   }
 
   /**

@@ -27,6 +27,26 @@ describe('a task that is held', () => {
     expect(here.calls).toEqual([])
   })
 
+  test('is waited for without a read: the changes that are being stored come first, then those of others', async () => {
+    const { here, a, b, faults, clock } = workers()
+    const steps: string[] = []
+    faults.before = (step) => void steps.push(step)
+    const { leased } = here
+    const { id } = leased.createTask({ skill: 'test', id: 'x' })
+    leased.patchTask(id, { state: 'working' })
+    leased.patchTask(id, { state: 'input-required' })
+    const asked = a.waitFor(id, { until: 'interrupted' })
+    expect(await asked).toMatchObject({ state: 'input-required' })
+    leased.patchTask(id, { state: 'working' })
+    // The question that has just been answered is not the one that is waited for.
+    const askedAgain = a.waitFor(id, { until: 'interrupted' })
+    await leased.stored(id)
+    expect(steps).not.toContain('heads')
+    await b.cancelTask(id)
+    await pass(clock, 6_000)
+    expect(await askedAgain).toMatchObject({ state: 'canceled' })
+  })
+
   test('is unknown to the methods of the holder before and after it is held', async () => {
     const { here, a } = workers()
     const { leased } = here
