@@ -3,6 +3,27 @@
  *
  * @module
  */
+import { builtin } from './environment.js'
+
+/** As much of `node:crypto` as is used here. */
+interface NodeCrypto {
+  createHash(algorithm: string): { update(text: string): { digest(encoding: 'hex'): string } }
+}
+
+let known: ((text: string) => string) | undefined
+
+/** The hash of a text in UTF-8, in hexadecimal digits. */
+export function hashOf(text: string): string {
+  known ??= hashOfNode() ?? hashInScript
+  return known(text)
+}
+
+/** It takes a quarter of the time. */
+function hashOfNode(): ((text: string) => string) | undefined {
+  // It is this module, where the platform has it.
+  const crypto = builtin('node:crypto') as NodeCrypto | undefined
+  return crypto && ((text) => crypto.createHash('sha256').update(text).digest('hex'))
+}
 
 const [PRIMES, ROUNDS, BLOCK] = [firstPrimes(64), 64, 64]
 /** The first 32 bits of the fractional parts of the cube roots of the primes (§4.2.2). */
@@ -10,8 +31,8 @@ const CONSTANTS = Int32Array.from(PRIMES, (prime) => fraction(Math.cbrt(prime)))
 /** The same of the square roots of the first eight (§5.3.3). */
 const INITIAL = PRIMES.slice(0, 8).map((prime) => fraction(Math.sqrt(prime)))
 
-/** The hash of a text in UTF-8, in hexadecimal digits. */
-export function hashOf(text: string): string {
+/** For browsers, and other platforms without `node:crypto`. */
+export function hashInScript(text: string): string {
   const bytes = new TextEncoder().encode(text)
   const all = new Uint8Array(Math.ceil((bytes.length + 9) / BLOCK) * BLOCK)
   all.set(bytes)

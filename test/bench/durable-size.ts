@@ -7,7 +7,6 @@
  */
 import { Pool } from 'pg'
 import type { DurableTaskManager } from 'a2a-tasks/durable'
-import type { Build } from './build.js'
 import { benchPostgres, eachOf, loadDurable } from './durable-stores.js'
 import { timeOfSweep } from './functions-idle.js'
 import { measure, median, type Variant } from './harness.js'

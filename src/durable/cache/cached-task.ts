@@ -214,8 +214,13 @@ export class CachedTask<S extends string> {
 
   #add<T>(decide: Decide<S>, events: TaskEvent<S>[], select: Select<S, T>, origin: Origin<S>): Promise<T> {
     const stored = new Promise<T>((resolve, reject: (error: Error) => void) => {
+      // One by one: to spread them would take as long as all else here.
+      const { leaseId, expires, by, work } = origin
       const change: Change<S> = {
-        ...origin,
+        leaseId,
+        expires,
+        by,
+        work,
         number: (this.#changes += 1),
         decide,
         events,

@@ -29,23 +29,24 @@ export function decideWithRest<S extends string>(
   }
 }
 
+class Overtaken extends Error {}
+
 /** Makes a change. Resolves to `false`, with nothing changed, when another caller's change is stored first. */
 export async function executeOnce<S extends string>(
   cached: CachedTask<S>,
   decide: Decide<S>,
   origin: Origin<S>,
 ): Promise<boolean> {
-  const overtaken = new TypeError('Others came first')
   let isFirst = true
   const decideOnlyOnce: Decide<S> = (record) => {
-    if (!isFirst) throw overtaken
+    if (!isFirst) throw new Overtaken('Others came first')
     isFirst = false
     return decide(record)
   }
   try {
     return await cached.execute(decideOnlyOnce, () => true, origin).stored
   } catch (error) {
-    if (error === overtaken) return false
+    if (error instanceof Overtaken) return false
     throw error
   }
 }
