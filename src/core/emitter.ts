@@ -24,6 +24,8 @@ export class TaskEmitter<S extends string = TaskState> extends EventEmitter<Task
   readonly #guarded = new WeakMap<Listener, Listener>()
   readonly #originals = new WeakMap<Listener, Listener>()
   #event = ''
+  /** Unset after a change of the listeners. */
+  #isHeard: boolean | undefined
   readonly #queue: (() => void)[] = []
   #delivering = false
 
@@ -32,6 +34,7 @@ export class TaskEmitter<S extends string = TaskState> extends EventEmitter<Task
    * promise rejects with, is emitted as `listener:error`.
    */
   override on<E extends EventName<S>>(event: E, listener: ListenerOf<S, E>, context?: unknown): this {
+    this.#isHeard = undefined
     return super.on(event, this.#guard(listener) as never, context)
   }
 
@@ -45,6 +48,7 @@ export class TaskEmitter<S extends string = TaskState> extends EventEmitter<Task
 
   /** Like {@link on}, for the next payload only. */
   override once<E extends EventName<S>>(event: E, listener: ListenerOf<S, E>, context?: unknown): this {
+    this.#isHeard = undefined
     return super.once(event, this.#guard(listener) as never, context)
   }
 
@@ -64,9 +68,15 @@ export class TaskEmitter<S extends string = TaskState> extends EventEmitter<Task
     context?: unknown,
     once?: boolean,
   ): this {
+    this.#isHeard = undefined
     if (listener === undefined) return super.removeListener(event)
     // eventemitter3 itself calls this with a wrapped listener.
     return super.removeListener(event, (this.#guarded.get(listener) ?? listener) as never, context, once)
+  }
+
+  override removeAllListeners(event?: EventName<S>): this {
+    this.#isHeard = undefined
+    return super.removeAllListeners(event)
   }
 
   override listeners<E extends EventName<S>>(event: E): ListenerOf<S, E>[] {
@@ -101,7 +111,7 @@ export class TaskEmitter<S extends string = TaskState> extends EventEmitter<Task
 
   /** Whether any event has a listener. Most managers in a server have none, and make no payloads. */
   protected get isHeard(): boolean {
-    return this.eventNames().length > 0
+    return (this.#isHeard ??= this.eventNames().length > 0)
   }
 
   /** Emits the manager's events for changes that have been applied. */

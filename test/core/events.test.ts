@@ -221,6 +221,21 @@ describe('listeners', () => {
     expect(tasks.listenerCount('task:updated')).toBe(0)
   })
 
+  test.each(['on', 'addListener', 'once'] as const)(
+    'hear the next change after %s, also when none was there',
+    (add) => {
+      const { tasks, id } = setup()
+      for (const listener of [vi.fn(), vi.fn()]) {
+        tasks.updateTask(id, {})
+        tasks[add]('task:updated', listener)
+        tasks.updateTask(id, {})
+        tasks.removeAllListeners()
+        tasks.updateTask(id, {})
+        expect(listener).toHaveBeenCalledOnce()
+      }
+    },
+  )
+
   test('keep their context', () => {
     const { tasks, id } = setup()
     const context = { name: 'mine' }
