@@ -214,6 +214,24 @@ export interface SharedTasks<S extends string = TaskState> extends TaskReader<S>
   observe(observer: TasksObserver<S>): () => void
   /** What this process holds and follows. O(tasks in use), without a request to the store. */
   stats(): SharedTasksStats
+  /** What waits for workers in the store, and what all processes do. Absent where the manager cannot tell. */
+  backlog?(): Promise<Backlog>
+}
+
+/** The turns of a store that wait and that are under way, over all processes. */
+export interface Backlog {
+  /**
+   * How many turns wait for a process that does them: those that were handed out over the store, and those whose process has
+   * died. At most 10,000 are counted. A turn that only waits, for a time, a signal, an answer or another agent, does not count.
+   */
+  readonly waiting: number
+  /**
+   * For how long the first of them has waited, in ms. 0 when none waits. A turn that a signal continues comes before all others,
+   * and does not count here.
+   */
+  readonly oldestMs: number
+  /** How many tasks a process holds, by a lease that has not expired. At most 10,000 are counted. */
+  readonly busy: number
 }
 
 /** The state of one process that shares tasks with others. */

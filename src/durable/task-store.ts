@@ -55,6 +55,18 @@ export interface Orphan {
   readonly note: JsonValue | undefined
 }
 
+/** How many leases there are: the result of {@link TaskStore.leaseCounts}. */
+export interface LeaseCounts {
+  /** How many have expired. */
+  readonly expired: number
+  /**
+   * How long ago the first of these has expired, in ms. Those that a commit has expired are left out. 0 when there is no other.
+   */
+  readonly oldestMs: number
+  /** How many have not expired, without those whose id is `parked`: nobody holds them. */
+  readonly held: number
+}
+
 /** A new task for {@link TaskStore.create}. */
 export interface Creation {
   /** The task with all `events` applied. It is the first checkpoint. */
@@ -261,6 +273,11 @@ export interface TaskStore extends TaskDocuments {
   release(key: TaskKey, leaseId: string, expectedGeneration?: number, next?: Lease): Promise<boolean>
   /** Expired leases, the one that expired first coming first. */
   orphans(limit: number): Promise<readonly Orphan[]>
+  /**
+   * Counts at most `limit` leases that have expired, and at most `limit` others: those that expire next. Should cost
+   * O(`limit`). Absent where the store cannot tell. Managers then refuse `backlog`.
+   */
+  leaseCounts?(limit: number): Promise<LeaseCounts>
 
   /** Absent where the database cannot notify its clients. Managers then only poll. */
   readonly hints?: StoreHints | undefined

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { PARKED } from '../../durable/leases/lease-note.js'
 import { script } from './scripts.js'
 
 /**
@@ -45,6 +46,18 @@ if not task or task.lease ~= ARGV[4] then return 1 end
 if ARGV[5] ~= '' and ARGV[5] ~= task.generation then return 0 end
 if ARGV[6] then hold(ARGV[2], ARGV[6], ARGV[7], now(ARGV[1]) + ARGV[8]) else drop_lease(ARGV[2]) end
 return 1
+`)
+
+/** now, limit → how many have expired, how long ago the first has that no commit has expired, how many others are held */
+export const LEASE_COUNTS = script(`
+local leases, time, limit = root .. ':leases', now(ARGV[1]), tonumber(ARGV[2])
+local first = redis.call('ZRANGEBYSCORE', leases, '(0', time, 'WITHSCORES', 'LIMIT', 0, 1)
+local held = 0
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', leases, '(' .. time, '+inf', 'LIMIT', 0, limit)) do
+  local lease = redis.call('HGET', key('task', id), 'lease')
+  if lease and lease ~= '${PARKED}' then held = held + 1 end
+end
+return { math.min(limit, redis.call('ZCOUNT', leases, '-inf', time)), first[2] and time - first[2] or 0, held }
 `)
 
 /** now, limit → … id, createdAt, lease, note or nothing */

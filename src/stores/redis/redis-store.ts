@@ -13,6 +13,7 @@ import type {
   EndedQuery,
   Grant,
   Lease,
+  LeaseCounts,
   Orphan,
   StoredTask,
   StoreFilter,
@@ -31,7 +32,7 @@ import { redisHints } from './hints.js'
 import { RedisFeed } from './feed.js'
 import { SET_UP_FEED } from './feed-scripts.js'
 import { migrateLayout, toStoreError, isEmpty, refuseEviction } from './layout.js'
-import { ACQUIRE, ORPHANS, RELEASE, RENEW } from './lease-scripts.js'
+import { ACQUIRE, LEASE_COUNTS, ORPHANS, RELEASE, RENEW } from './lease-scripts.js'
 import { platformCrypto } from '../../runtime/crypto.js'
 import { COUNT, ENDED_BEFORE, ENDED_BEYOND, LIST, UNENDED } from './query-scripts.js'
 import {
@@ -317,6 +318,13 @@ class Store implements RedisStore {
 
   async orphans(limit: number): Promise<readonly Orphan[]> {
     return limit <= 0 ? [] : toOrphans(await this.#run('orphans', ORPHANS, [this.#now(), limit]))
+  }
+
+  async leaseCounts(limit: number): Promise<LeaseCounts> {
+    const [expired, oldestMs, held] = items(
+      await this.#run('leaseCounts', LEASE_COUNTS, [this.#now(), limit]),
+    )
+    return { expired: Number(expired), oldestMs: Number(oldestMs), held: Number(held) }
   }
 
   async putDocument(

@@ -6,6 +6,7 @@
 import { equal, rejects } from './checks.js'
 import { at, change, holder, move, put, UNWRITABLE } from './samples.js'
 import { keyOf } from '../../core/task.js'
+import type { LeaseCounts, TaskStore } from '../../durable/task-store.js'
 import type { StoreTests } from './kit.js'
 import { acquireTests } from './acquire.js'
 
@@ -342,4 +343,41 @@ export const leaseTests: StoreTests = {
   ...releaseTests,
   ...fenceTests,
   ...orphanTests,
+}
+
+function leaseCounts(store: TaskStore, limit = 10): Promise<LeaseCounts> {
+  return store.leaseCounts?.(limit) ?? Promise.reject(new Error('The store has no leaseCounts()'))
+}
+
+/** Tests of `leaseCounts`. */
+export const leaseCountTests: StoreTests = {
+  'leases are counted: those that have expired, and those that are held': async ({ store, clock }) => {
+    const counts = (limit = 10): Promise<LeaseCounts> => leaseCounts(store, limit)
+    equal('leaseCounts() of no leases', await counts(), { expired: 0, oldestMs: 0, held: 0 })
+    const { task } = await put(store, 'held', { lease: { id: 'h', ttlMs: 1_000 } })
+    await put(store, 'free')
+    for (const [id, ttlMs] of Object.entries({ a: 10, b: 30, c: 50 }))
+      await put(store, id, { lease: { id: `lease of ${id}`, ttlMs } })
+    const asleep = keyOf((await put(store, 'asleep', { lease: { id: 's', ttlMs: 10 } })).task)
+    await store.release(asleep, 's', undefined, { id: 'parked', ttlMs: 500 })
+    equal('leaseCounts() before any expiry', await counts(), { expired: 0, oldestMs: 0, held: 4 })
+    clock.ms += 30
+    equal('leaseCounts() after two', await counts(), { expired: 2, oldestMs: 20, held: 2 })
+    equal('leaseCounts(1)', await counts(1), { expired: 1, oldestMs: 20, held: 1 })
+    clock.ms += 470
+    equal('leaseCounts() with a parked one', await counts(), { expired: 4, oldestMs: 490, held: 1 })
+    await store.acquire({ id: 'a', createdAt: at(0) }, { id: 'recovery', ttlMs: 1_000 })
+    equal('leaseCounts() when the first was taken', await counts(), { expired: 3, oldestMs: 470, held: 2 })
+    await store.commit(change(task, { state: 'completed', leaseId: 'h' }))
+    equal('leaseCounts() when a task has ended', await counts(), { expired: 3, oldestMs: 470, held: 1 })
+  },
+
+  'a lease that a commit has expired counts, without an age': async ({ store, clock }) => {
+    const { task } = await put(store, 'a', { lease: { id: 'l', ttlMs: TTL } })
+    await put(store, 'b', { lease: { id: 'm', ttlMs: TTL } })
+    await store.commit({ ...change(task), expires: 'l' })
+    equal('leaseCounts()', await leaseCounts(store), { expired: 1, oldestMs: 0, held: 1 })
+    clock.ms += TTL + 5
+    equal('leaseCounts() later', await leaseCounts(store), { expired: 2, oldestMs: 5, held: 0 })
+  },
 }

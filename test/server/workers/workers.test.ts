@@ -1,4 +1,5 @@
 /** A handler that accepts, stores and answers, and workers that do its turns, over one store. */
+import { createServer } from 'node:http'
 import { TaskManager } from 'a2a-tasks'
 import { DurableTaskManager, memoryStore, type TaskStore } from 'a2a-tasks/durable'
 import {
@@ -10,6 +11,7 @@ import {
   type Turn,
   type Worker,
 } from 'a2a-tasks/server'
+import { toNodeListener } from 'a2a-tasks/server/node'
 import { ManualClock } from 'a2a-tasks/testing'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import {
@@ -23,6 +25,7 @@ import {
   stream,
   type Replica,
 } from '../durable/support/replicas.js'
+import { listen } from '../../support/browser.js'
 import { call, gate, jsonRpc, nameOf, ORIGIN, taskOf, user } from '../spec/support/agent.js'
 
 const CARD = { name: 'Shop', url: ORIGIN }
@@ -350,6 +353,62 @@ describe('a queue', () => {
     await pass(clock, () => turns.length === 2)
     await worker(echo).run(turns[1] as Turn)
     expect(await resultOf(front, id)).toEqual(['You said: go'])
+  })
+})
+
+describe('the backlog', () => {
+  test('counts the turns that wait for a worker and those that are under way, not those that sleep', async () => {
+    const { front, worker, clock, tasks } = house('store')
+    expect(await tasks.backlog()).toEqual({ waiting: 0, oldestMs: 0, busy: 0 })
+    await begin(front, 'sleep')
+    await settle()
+    clock.advance(2_000)
+    await begin(front, 'work')
+    await settle()
+    clock.advance(3_000)
+    expect(await tasks.backlog()).toEqual({ waiting: 2, oldestMs: 5_000, busy: 0 })
+    const ends = gate()
+    worker(async (run) => {
+      run.start()
+      if (run.text === 'sleep') await run.sleep('rest', { ms: 3_600_000 })
+      else await ends.opened
+    }).start()
+    let isAsleep = false
+    await pass(clock, async () => {
+      const { waiting, busy } = await tasks.backlog()
+      return (isAsleep = waiting === 0 && busy === 1)
+    })
+    expect(isAsleep).toBe(true)
+    ends.open()
+    await settle()
+    expect(await tasks.backlog()).toEqual({ waiting: 0, oldestMs: 0, busy: 0 })
+  })
+
+  test('is read by an autoscaler over HTTP', async () => {
+    const { front, tasks } = house('store')
+    await begin(front, 'hi')
+    await settle()
+    const server = createServer(
+      toNodeListener(async () => {
+        const { waiting, busy } = await tasks.backlog()
+        return Response.json({ turns: waiting + busy })
+      }),
+    )
+    const url = await listen(server)
+    expect(await (await fetch(url)).json()).toEqual({ turns: 1 })
+  })
+
+  test('is refused over a store that cannot count', async () => {
+    const tasks = new DurableTaskManager({
+      store: new Proxy(memoryStore(), {
+        get: (target, name) => {
+          const value: unknown = name === 'leaseCounts' ? undefined : Reflect.get(target, name)
+          return typeof value === 'function' ? (value.bind(target) as unknown) : value
+        },
+      }),
+    })
+    onTestFinished(() => tasks.destroy())
+    await expect(tasks.backlog()).rejects.toThrow(new TypeError('backlog() needs a store with the method "leaseCounts": this one has none'))
   })
 })
 
