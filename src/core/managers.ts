@@ -226,8 +226,8 @@ export interface Backlog {
    */
   readonly waiting: number
   /**
-   * For how long the first of them has waited, in ms. 0 when none waits. A turn that a signal continues comes before all others,
-   * and does not count here.
+   * For how long the first of them has waited, with the head start of its priority, in ms. 0 when none waits. A turn that a signal
+   * continues comes before all others, and does not count here.
    */
   readonly oldestMs: number
   /** How many tasks a process holds, by a lease that has not expired. At most 10,000 are counted. */
@@ -419,17 +419,20 @@ export interface LeasedTasks<S extends string = TaskState> extends SyncTasks<S> 
    *
    * @param wakeInMs - The time after which a sweep of any process continues the work, as if this process had died then. Until
    *   then no process holds the task, and {@link acquire} resolves to `elsewhere`.
+   * @param priorityMs - After that time the task counts as if it had waited for so much longer, as in {@link handOut}, if this
+   *   process still lives then. Default is 0.
    * @returns `false` when another caller changed the task first: `onNews` has received the change, and this process still
    *   holds the task.
    */
-  release(taskId: string, wakeInMs?: number): Promise<boolean>
+  release(taskId: string, wakeInMs?: number, priorityMs?: number): Promise<boolean>
   /**
    * As {@link release}, of a task whose work is to be done: another process takes it. This is not one of its restarts.
    *
-   * @param againMs - When a sweep finds the task, in ms from now, if no process has taken it by then. Default is that a sweep
-   *   of any process finds it at once, and processes that {@link takeDue} are told.
+   * @param inMs - When a sweep finds the task, in ms from now, if no process has taken it by then. Tasks that a sweep finds are
+   *   in the order of this time, so a negative one is a head start. Default is 0. Unless it is positive, processes that
+   *   {@link takeDue} are told.
    */
-  handOut(taskId: string, againMs?: number): Promise<boolean>
+  handOut(taskId: string, inMs?: number): Promise<boolean>
   /**
    * Has this process look for work that no process does, as sweeps do, for as long as {@link LeasedTasksListener.hasRoom}. From
    * now on it also looks when another process hands a task out, where the store has hints.

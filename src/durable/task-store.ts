@@ -251,7 +251,7 @@ export interface TaskStore extends TaskDocuments {
    */
   acquire(key: TaskKey, lease: Lease): Promise<Grant | undefined>
   /**
-   * Makes leases expire `ttlMs` from now, including expired ones that no other lease has replaced. Must not wait behind other
+   * Makes leases expire `ttlMs` from now, or that long ago if it is negative, including expired ones that no other lease has replaced. Must not wait behind other
    * calls, however many there are: a store over a pool keeps a connection for this method. A manager abandons a call after a
    * third of `ttlMs`.
    *
@@ -266,7 +266,8 @@ export interface TaskStore extends TaskDocuments {
    *
    * @param expectedGeneration - Drops the lease only when the task has this generation.
    * @param next - The lease that the task has in place of the dropped one, from the same atomic step on. It may last for years,
-   *   and have the same id: then the lease stays, with another note and term.
+   *   and have the same id: then the lease stays, with another note and term. Its `ttlMs` may be negative: then it has expired
+   *   that long ago.
    * @returns `false` when the task has another generation, and keeps the lease. `true` in all other cases, also when the task
    *   did not have the lease.
    */

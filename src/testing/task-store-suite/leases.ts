@@ -5,7 +5,7 @@
  */
 import { equal, rejects } from './checks.js'
 import { at, change, holder, move, put, UNWRITABLE } from './samples.js'
-import { keyOf } from '../../core/task.js'
+import { keyOf, type TaskKey } from '../../core/task.js'
 import type { LeaseCounts, TaskStore } from '../../durable/task-store.js'
 import type { StoreTests } from './kit.js'
 import { acquireTests } from './acquire.js'
@@ -285,6 +285,33 @@ const orphanTests: StoreTests = {
     equal('ids of orphans(10) without the one that was taken', await ids(10), ['c', 'b', 'a'])
     clock.ms += 20
     equal('ids of orphans(10) when it ran out again', await ids(10), ['c', 'b', 'a', 'd'])
+  },
+
+  'a lease may have expired when it is made or renewed: a head start in the order of orphans': async (
+    kit,
+  ) => {
+    const { store, clock } = kit
+    const ids = async (): Promise<string[]> => (await store.orphans(10)).map(({ key }) => key.id)
+    const park = async (id: string, ttlMs: number): Promise<TaskKey> => {
+      const key = keyOf((await put(store, id, { lease: { id: 'l', ttlMs: TTL } })).task)
+      await store.release(key, 'l', undefined, { id: 'parked', ttlMs, note: id })
+      return key
+    }
+    const a = await park('a', 0)
+    await park('b', -50)
+    await park('c', -2_592_000_000)
+    await park('d', 10)
+    equal('ids of orphans(10)', await ids(), ['c', 'b', 'a'])
+    clock.ms += 40
+    await park('e', 0)
+    await park('f', -60)
+    equal('ids of orphans(10) later', await ids(), ['c', 'b', 'f', 'a', 'd', 'e'])
+    await store.renew([{ key: a, id: 'parked' }], -200)
+    equal('ids of orphans(10) after a renewal', await ids(), ['c', 'a', 'b', 'f', 'd', 'e'])
+    equal('acquire()', await store.acquire(a, { id: 'taken', ttlMs: TTL }), {
+      ...{ leaseId: 'taken', generation: 1, replaced: { note: 'a' } },
+    })
+    equal('ids of orphans(10) when it was taken', await ids(), ['c', 'b', 'f', 'd', 'e'])
   },
 
   'an orphan has the note of the last acquisition': async ({ store, clock }) => {

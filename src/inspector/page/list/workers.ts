@@ -1,5 +1,5 @@
 /**
- * What waits for workers, and what they do.
+ * Line of the turns that wait and that are under way.
  *
  * @module
  */
