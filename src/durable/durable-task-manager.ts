@@ -321,8 +321,8 @@ export class DurableTaskManager<S extends string = TaskState>
   }
 
   /**
-   * What waits for workers, and what they do, over all processes of the store: for autoscalers and alarms. One request to the
-   * store, which reads at most 10,000 waiting and 10,000 other leases; over PostgreSQL it reads all leases that are held.
+   * What waits for workers, and what they do, over all processes of the store: for autoscalers and alarms. The store reads at
+   * most 10,000 leases that wait and 10,000 others; PostgreSQL reads all that are held.
    *
    * @throws {A2AError} As a rejection: `STORE_FAILED`, `MANAGER_DESTROYED`.
    * @throws {TypeError} As a rejection, over a store of your own without `leaseCounts`.
