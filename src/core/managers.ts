@@ -214,6 +214,24 @@ export interface SharedTasks<S extends string = TaskState> extends TaskReader<S>
   observe(observer: TasksObserver<S>): () => void
   /** What this process holds and follows. O(tasks in use), without a request to the store. */
   stats(): SharedTasksStats
+  /** What waits for workers in the store, and what all processes do. Absent where the manager cannot tell. */
+  backlog?(): Promise<Backlog>
+}
+
+/** The turns of a store that wait and that are under way, over all processes. */
+export interface Backlog {
+  /**
+   * How many turns wait for a process that does them: those that were handed out over the store, and those whose process has
+   * died. At most 10,000 are counted. A turn that only waits, for a time, a signal, an answer or another agent, does not count.
+   */
+  readonly waiting: number
+  /**
+   * For how long the first of them has waited, with the head start of its priority, in ms. 0 when none waits. A turn that a signal
+   * continues comes before all others, and does not count here.
+   */
+  readonly oldestMs: number
+  /** How many tasks a process holds, by a lease that has not expired. At most 10,000 are counted. */
+  readonly busy: number
 }
 
 /** The state of one process that shares tasks with others. */
@@ -401,17 +419,20 @@ export interface LeasedTasks<S extends string = TaskState> extends SyncTasks<S> 
    *
    * @param wakeInMs - The time after which a sweep of any process continues the work, as if this process had died then. Until
    *   then no process holds the task, and {@link acquire} resolves to `elsewhere`.
+   * @param priorityMs - After that time the task counts as if it had waited for so much longer, as in {@link handOut}, if this
+   *   process still lives then. Default is 0.
    * @returns `false` when another caller changed the task first: `onNews` has received the change, and this process still
    *   holds the task.
    */
-  release(taskId: string, wakeInMs?: number): Promise<boolean>
+  release(taskId: string, wakeInMs?: number, priorityMs?: number): Promise<boolean>
   /**
    * As {@link release}, of a task whose work is to be done: another process takes it. This is not one of its restarts.
    *
-   * @param againMs - When a sweep finds the task, in ms from now, if no process has taken it by then. Default is that a sweep
-   *   of any process finds it at once, and processes that {@link takeDue} are told.
+   * @param inMs - When a sweep finds the task, in ms from now, if no process has taken it by then. Tasks that a sweep finds are
+   *   in the order of this time, so a negative one is a head start. Default is 0. Unless it is positive, processes that
+   *   {@link takeDue} are told.
    */
-  handOut(taskId: string, againMs?: number): Promise<boolean>
+  handOut(taskId: string, inMs?: number): Promise<boolean>
   /**
    * Has this process look for work that no process does, as sweeps do, for as long as {@link LeasedTasksListener.hasRoom}. From
    * now on it also looks when another process hands a task out, where the store has hints.

@@ -14,7 +14,7 @@ import { readParams } from '../core/validate.js'
 import { freezeDeep } from '../core/json.js'
 import { canTransition, isTerminal, type Lifecycle, type TaskState } from '../core/lifecycle.js'
 import type { LeasedTasks, LeasedTasksListener, SharedTasks } from '../core/managers.js'
-import type { SharedTasksStats, TaskDocuments, TasksObserver } from '../core/managers.js'
+import type { Backlog, SharedTasksStats, TaskDocuments, TasksObserver } from '../core/managers.js'
 import type { AppendArtifactOptions, ArtifactInput, CancelOptions, ChangeOptions } from '../core/params.js'
 import type { CreateTaskParams, MessageInput, TaskUpdate } from '../core/params.js'
 import { isOwnedBy } from '../core/queries.js'
@@ -318,6 +318,17 @@ export class DurableTaskManager<S extends string = TaskState>
   /** What this process holds and follows. O(tasks in memory), without a request to the store. */
   stats(): SharedTasksStats {
     return { leases: this.#held(this.#context.cache.all()).length, logLagMs: this.#context.watcher.lagMs }
+  }
+
+  /**
+   * What waits for workers, and what they do, over all processes of the store: for autoscalers and alarms. The store reads at
+   * most 10,000 leases that wait and 10,000 others; PostgreSQL reads all that are held.
+   *
+   * @throws {A2AError} As a rejection: `STORE_FAILED`, `MANAGER_DESTROYED`.
+   * @throws {TypeError} As a rejection, over a store of your own without `leaseCounts`.
+   */
+  async backlog(): Promise<Backlog> {
+    return await this.#context.listing.backlog()
   }
 
   /**

@@ -13,6 +13,7 @@ export type {
   TaskDocument,
   Announce,
   SharedTasksStats,
+  Backlog,
   TasksObserver,
 } from '../core/managers.js'
 export type { StoreFeed, StoreFeedEntry, StoreFeedPage } from './feed/store-feed.js'
@@ -28,6 +29,7 @@ export type {
   DeletionKey,
   Hint,
   Lease,
+  LeaseCounts,
   Orphan,
   StoredTask,
   StoreFilter,

@@ -4,6 +4,7 @@
  * @module
  */
 import type { TaskEvent } from '../core/events.js'
+import type { Backlog } from '../core/managers.js'
 import { freezeDeep } from '../core/json.js'
 import {
   byText,
@@ -21,10 +22,12 @@ import type { TaskSnapshot, TaskKey } from '../core/task.js'
 import type { DurableSettings } from './options.js'
 import type { StoreClient } from './store-client.js'
 import { unfold } from './cache/checkpoint.js'
-import type { StoreFilter, StoreQuery } from './task-store.js'
+import type { LeaseCounts, StoreFilter, StoreQuery } from './task-store.js'
 import { fromStored } from './stored-events.js'
 
 const PAGE = 500
+/** The most leases of a kind that are counted. */
+const MAX_COUNTED = 10_000
 /** Bounds the passes when tasks are created faster than they can be read. */
 const MAX_PASSES = 10
 
@@ -35,6 +38,20 @@ export class Listing<S extends string> {
   constructor(settings: DurableSettings<S>, storeClient: StoreClient) {
     this.#settings = settings
     this.#storeClient = storeClient
+  }
+
+  /** @throws {TypeError} As a rejection, over a store that cannot count leases. */
+  async backlog(): Promise<Backlog> {
+    const { store } = this.#settings
+    if (store.leaseCounts === undefined)
+      throw new TypeError('backlog() needs a store with the method "leaseCounts": this one has none')
+    const read = async (): Promise<LeaseCounts | undefined> => await store.leaseCounts?.(MAX_COUNTED)
+    const {
+      expired = 0,
+      oldestMs = 0,
+      held = 0,
+    } = (await this.#storeClient.callForUser('leaseCounts', read)) ?? {}
+    return { waiting: expired, oldestMs, busy: held }
   }
 
   async page(query: TaskQuery<S>): Promise<TaskPage<S>> {

@@ -4,6 +4,7 @@
  * @module
  */
 import type { StoredEvent } from './stored-events.js'
+import { PARKED } from './leases/lease-note.js'
 import { MemoryFeed } from './feed/memory-feed.js'
 import { byText } from '../core/queries.js'
 import { systemClock } from '../runtime/clock.js'
@@ -19,6 +20,7 @@ import type {
   Grant,
   Hint,
   Lease,
+  LeaseCounts,
   Orphan,
   StoredTask,
   StoreFilter,
@@ -255,6 +257,21 @@ class MemoryStore implements TaskStore {
         .sort((a, b) => a.lease.endsAt - b.lease.endsAt)
         .slice(0, limit)
         .map(({ head, lease }) => ({ key: keyOf(head), leaseId: lease.id, note: noteOf(lease) }))
+    })
+  }
+
+  leaseCounts(limit: number): Promise<LeaseCounts> {
+    return step(() => {
+      const now = this.#now()
+      const leases = this.#all().flatMap(({ lease }) => lease ?? [])
+      const expired = leases.filter(({ endsAt }) => endsAt <= now)
+      const next = leases.filter(({ endsAt }) => endsAt > now).sort((a, b) => a.endsAt - b.endsAt)
+      const ends = expired.map(({ endsAt }) => endsAt).filter((endsAt) => endsAt !== 0)
+      return {
+        expired: Math.min(limit, expired.length),
+        oldestMs: ends.reduce((oldest, endsAt) => Math.max(oldest, now - endsAt), 0),
+        held: next.slice(0, limit).filter(({ id }) => id !== PARKED).length,
+      }
     })
   }
 

@@ -55,6 +55,18 @@ export interface Orphan {
   readonly note: JsonValue | undefined
 }
 
+/** How many leases there are: the result of {@link TaskStore.leaseCounts}. */
+export interface LeaseCounts {
+  /** How many have expired. */
+  readonly expired: number
+  /**
+   * How long ago the first of these has expired, in ms. Those that a commit has expired are left out. 0 when there is no other.
+   */
+  readonly oldestMs: number
+  /** How many have not expired, without those whose id is `parked`: nobody holds them. */
+  readonly held: number
+}
+
 /** A new task for {@link TaskStore.create}. */
 export interface Creation {
   /** The task with all `events` applied. It is the first checkpoint. */
@@ -239,7 +251,7 @@ export interface TaskStore extends TaskDocuments {
    */
   acquire(key: TaskKey, lease: Lease): Promise<Grant | undefined>
   /**
-   * Makes leases expire `ttlMs` from now, including expired ones that no other lease has replaced. Must not wait behind other
+   * Makes leases expire `ttlMs` from now, or that long ago if it is negative, including expired ones that no other lease has replaced. Must not wait behind other
    * calls, however many there are: a store over a pool keeps a connection for this method. A manager abandons a call after a
    * third of `ttlMs`.
    *
@@ -254,13 +266,19 @@ export interface TaskStore extends TaskDocuments {
    *
    * @param expectedGeneration - Drops the lease only when the task has this generation.
    * @param next - The lease that the task has in place of the dropped one, from the same atomic step on. It may last for years,
-   *   and have the same id: then the lease stays, with another note and term.
+   *   and have the same id: then the lease stays, with another note and term. Its `ttlMs` may be negative: then it has expired
+   *   that long ago.
    * @returns `false` when the task has another generation, and keeps the lease. `true` in all other cases, also when the task
    *   did not have the lease.
    */
   release(key: TaskKey, leaseId: string, expectedGeneration?: number, next?: Lease): Promise<boolean>
   /** Expired leases, the one that expired first coming first. */
   orphans(limit: number): Promise<readonly Orphan[]>
+  /**
+   * Counts at most `limit` leases that have expired, and at most `limit` others: those that expire next. Should cost
+   * O(`limit`). Absent where the store cannot tell. Managers then refuse `backlog`.
+   */
+  leaseCounts?(limit: number): Promise<LeaseCounts>
 
   /** Absent where the database cannot notify its clients. Managers then only poll. */
   readonly hints?: StoreHints | undefined

@@ -6,7 +6,7 @@
 import type { A2AClient } from '../client/a2a-client.js'
 import type { JournalRecorded, TaskEvent } from '../core/events.js'
 import type { Lifecycle } from '../core/lifecycle.js'
-import type { MaybePromise, TaskDocuments } from '../core/managers.js'
+import type { Backlog, MaybePromise, TaskDocuments } from '../core/managers.js'
 import type { OwnerFilter, TaskFilter, TaskPage, TaskQuery } from '../core/queries.js'
 import type { SubscribeOptions, TaskSubscription } from '../core/subscription.js'
 import type { Task, TaskSnapshot } from '../core/task.js'
@@ -51,6 +51,7 @@ export interface InspectedTasks {
   deleteTask?(taskId: string): MaybePromise<unknown>
   /** Over a store only. */
   readonly documents?: TaskDocuments
+  backlog?(): Promise<Backlog>
 }
 
 /** What an inspector uses of a request handler: its card, and its operations. */

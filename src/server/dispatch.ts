@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { TaskSnapshot } from '../core/task.js'
 import { describe } from '../runtime/describe.js'
 
 /** A turn of a task: what the agent does from one message, or from what its code waited for, until the next. It is JSON. */
@@ -15,7 +16,17 @@ export interface Turn {
   readonly taskId: string
   /** The owner of the task. Absent for a task without one. */
   readonly owner?: string
+  /** What `priorityOf` has returned, in ms: the higher, the sooner. 0 without it. */
+  readonly priority: number
 }
+
+/**
+ * The priority of the turns of a task: a head start, in ms, from 0 to 2,592,000,000 (30 days). A turn with a head start of
+ * `60_000` comes before those that wait for less than a minute longer, so none waits for ever. Called without await, each time
+ * that a turn of the task is handed out, so it should depend on what stays: the owner, the skill, the first message. When it
+ * throws, or returns anything else, `onError` receives that, and the turn has no head start.
+ */
+export type PriorityOf = (task: TaskSnapshot) => number
 
 /**
  * Who does the turns of a handler that runs nothing itself.
@@ -33,6 +44,26 @@ const AGAIN_MS = 60_000
 
 type OnError = (error: unknown, context: { readonly during: 'dispatch'; readonly taskId: string }) => void
 
+/** The longest head start, in ms. */
+const MAX_PRIORITY = 2_592_000_000
+
+/** The head start of a task, in ms. Never throws. */
+export function priorityFor(
+  task: TaskSnapshot,
+  priorityOf: PriorityOf | undefined,
+  onError: OnError,
+): number {
+  try {
+    const priority: unknown = priorityOf?.(task) ?? 0
+    if (typeof priority === 'number' && priority >= 0 && priority <= MAX_PRIORITY) return Math.round(priority)
+    const got = typeof priority === 'number' ? priority : describe(priority)
+    throw new RangeError(`priorityOf() must return a number of ms from 0 to ${MAX_PRIORITY}, got ${got}`)
+  } catch (error) {
+    onError(error, { during: 'dispatch', taskId: task.id })
+    return 0
+  }
+}
+
 /** Hands turns out as the option says. */
 export class TurnDispatcher {
   readonly #dispatch: Dispatch
@@ -46,8 +77,8 @@ export class TurnDispatcher {
   }
 
   /** The argument of `handOut` of the leases. */
-  get againMs(): number | undefined {
-    return this.#dispatch === 'store' ? undefined : AGAIN_MS
+  dueInMs(priority: number): number {
+    return this.#dispatch === 'store' ? 0 - priority : AGAIN_MS
   }
 
   /** Whether this process looks for turns that are due, to hand them out. */
@@ -56,10 +87,14 @@ export class TurnDispatcher {
   }
 
   /** Never throws. */
-  send({ id: taskId, generation, owner }: TurnOf): void {
+  send({ id: taskId, generation, owner }: TaskSnapshot, priority: number): void {
     const dispatch = this.#dispatch
     if (dispatch === 'store') return
-    const turn: Turn = { id: `${taskId}-${generation}`, taskId, ...(owner !== undefined && { owner }) }
+    const turn: Turn = {
+      ...{ id: `${taskId}-${generation}`, taskId },
+      ...(owner !== undefined && { owner }),
+      priority,
+    }
     const call = async (): Promise<unknown> => await dispatch(turn)
     const calling = call()
       .catch((error: unknown) => this.#onError(error, { during: 'dispatch', taskId }))
@@ -71,12 +106,6 @@ export class TurnDispatcher {
   async settled(): Promise<void> {
     await Promise.all(this.#calls)
   }
-}
-
-interface TurnOf {
-  readonly id: string
-  readonly generation: number
-  readonly owner?: string | undefined
 }
 
 /** @throws {TypeError} */

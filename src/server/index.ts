@@ -7,7 +7,7 @@ export { createRequestHandler } from './request-handler.js'
 export type { RequestHandler } from './request-handler.js'
 export { createWorker } from './worker.js'
 export type { StructuredWorkerOptions, Worker, WorkerOptions } from './worker.js'
-export type { Dispatch, Turn } from './dispatch.js'
+export type { Dispatch, PriorityOf, Turn } from './dispatch.js'
 export type { BoundAgent, DispatchContext, ObservedAgent } from './binding/bindings.js'
 export type {
   DeliveryFollower,

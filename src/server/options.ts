@@ -36,7 +36,7 @@ import {
 } from './limits.js'
 import { withPreview, type PreviewOptions } from './preview.js'
 import { toPushSettings, withPush, type PushOptions, type PushSettings } from './push/options.js'
-import { requireDispatch, TurnDispatcher, type Dispatch } from './dispatch.js'
+import { requireDispatch, TurnDispatcher, type Dispatch, type PriorityOf } from './dispatch.js'
 import type { OnBudget } from './run/budget.js'
 import { BudgetWindows } from './run/budget-windows.js'
 import type { Execute, Outcome } from './execute.js'
@@ -209,6 +209,8 @@ export interface DispatchingHandlerOptions<
   readonly limits?: Omit<HandlerLimits, (typeof CODE_LIMITS)[number]> | undefined
   /** Who does the turns of the tasks: `'store'`, or a function that puts them into a queue. */
   readonly dispatch: Dispatch
+  /** Which turns come first. Default is those that have waited longest. */
+  readonly priorityOf?: PriorityOf | undefined
   /** The manager of the tasks, over a store that the workers share. */
   readonly tasks: M
 }
@@ -223,6 +225,8 @@ export interface Settings<P extends Principal = Principal> {
   readonly execute: Execute<P, unknown>
   /** `undefined` where this process runs the code itself. */
   readonly dispatcher?: TurnDispatcher | undefined
+  /** `undefined` where the turns that have waited longest come first. */
+  readonly priorityOf?: PriorityOf | undefined
   /** Whether this process looks for turns that no other one does. Default is that every process does. */
   readonly takesDue?: (() => boolean) | undefined
   readonly output: StandardSchema | undefined
@@ -274,6 +278,7 @@ const KEYS = [
   'card',
   'execute',
   'dispatch',
+  'priorityOf',
   'output',
   'tasks',
   'authenticate',
@@ -328,6 +333,7 @@ type Given<P extends Principal> = Omit<RequestHandlerOptions<P, AnyTasks>, 'exec
   readonly execute?: Execute<P, unknown> | undefined
   readonly output?: StandardSchema | undefined
   readonly dispatch?: Dispatch | undefined
+  readonly priorityOf?: PriorityOf | undefined
 }
 
 /**
@@ -335,9 +341,14 @@ type Given<P extends Principal> = Omit<RequestHandlerOptions<P, AnyTasks>, 'exec
  *
  * @throws {TypeError} also when the options have code that the handler would not run, or no store to share.
  */
-function toCode<P extends Principal>({ dispatch, tasks, ...given }: Given<P>): Execute<P, unknown> {
+function toCode<P extends Principal>(
+  { dispatch, tasks, ...given }: Given<P>,
+  where: string,
+): Execute<P, unknown> {
   if (dispatch === undefined) {
     requireFunction('execute', given.execute)
+    if (given.priorityOf !== undefined && where !== 'createWorker')
+      throw new TypeError('"priorityOf" needs "dispatch": without it, each turn begins at once')
     // A function, as just checked.
     return given.execute as Execute<P, unknown>
   }
@@ -360,10 +371,10 @@ export function toSettings<P extends Principal>(
   where = 'createRequestHandler',
 ): Settings<P> {
   const given: Given<P> = readOptions(options, KEYS, where)
-  const { extendedCard, authenticate, anonymous, principalOf, dispatch } = given
+  const { extendedCard, authenticate, anonymous, principalOf, dispatch, priorityOf } = given
   requireExtendedCard(extendedCard)
-  const execute = toCode(given)
-  requireFunctions(given, ['authenticate', 'principalOf', 'onError', 'onBudget', 'generateId'])
+  const execute = toCode(given, where)
+  requireFunctions(given, ['authenticate', 'principalOf', 'priorityOf', 'onError', 'onBudget', 'generateId'])
   const policy = toPolicy(given.onFollowUp)
   if (given.output !== undefined) requireSchema(given.output)
   const switches = toSwitches(given)
@@ -385,6 +396,7 @@ export function toSettings<P extends Principal>(
   return {
     card: withPush(extendedCard === undefined ? card : withExtendedCard(card), push),
     execute,
+    priorityOf,
     dispatcher: dispatch && new TurnDispatcher(dispatch, onError),
     output: given.output,
     tasks,

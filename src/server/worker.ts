@@ -9,7 +9,7 @@ import { withKeepAlive } from '../runtime/clock.js'
 import { describe } from '../runtime/describe.js'
 import { readOptions, requireDelay, requireWhole } from '../runtime/options.js'
 import type { Principal } from './caller.js'
-import type { Turn } from './dispatch.js'
+import type { PriorityOf, Turn } from './dispatch.js'
 import type { Outcome } from './execute.js'
 import { givenLimit, REQUEST_LIMITS, requireHeldByWorkers } from './limits.js'
 import { Agent } from './operations/operations.js'
@@ -33,6 +33,8 @@ interface WorkerSettings<M extends SharedTasks> {
   readonly concurrency?: number | undefined
   /** How often a started worker looks for turns, in ms. Over a store with hints it also looks at once. Default is `1_000`. */
   readonly pollMs?: number | undefined
+  /** As that of the handlers, for turns that continue after a sleep. */
+  readonly priorityOf?: PriorityOf | undefined
 }
 
 /** Options of {@link createWorker}: those of the handler that concern the code of the agent, with the same card. */
@@ -52,7 +54,7 @@ export type StructuredWorkerOptions<
 /** Does the turns of tasks. */
 export interface Worker {
   /**
-   * Takes turns from the store of the tasks, the one that has waited longest first, until {@link close}. Keeps the process
+   * Takes turns from the store of the tasks, the one that has waited longest first, with its head start, until {@link close}. Keeps the process
    * alive.
    *
    * @throws {A2AError} `UNAVAILABLE` once the worker is closing: create another one.
@@ -98,7 +100,7 @@ export function createWorker<P extends Principal = Principal, M extends SharedTa
 export function createWorker<P extends Principal>(
   options: WorkerOptions<P> | StructuredWorkerOptions<P>,
 ): Worker {
-  const given = readOptions(options, [...KEYS, 'concurrency', 'pollMs'], 'createWorker')
+  const given = readOptions(options, [...KEYS, 'priorityOf', 'concurrency', 'pollMs'], 'createWorker')
   const { concurrency = 10, pollMs = 1_000, ...rest } = given
   requireWhole('concurrency', concurrency, 1)
   requireDelay('pollMs', pollMs)

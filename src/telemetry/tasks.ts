@@ -87,6 +87,33 @@ function gaugesOf<S extends string>(
       unit: 's',
       observe: () => [{ value: tasks.stats().logLagMs / 1_000 }],
     },
+    ...backlogOf(tasks, prefix),
+  ]
+}
+
+/** A store that cannot tell has no values. */
+function backlogOf<S extends string>(tasks: SharedTasks<S>, prefix: string): Gauge[] {
+  const read = tasks.backlog?.bind(tasks)
+  if (read === undefined) return []
+  return [
+    {
+      name: `${prefix}.server.turns`,
+      description: 'Turns of all processes of the store',
+      unit: '{turn}',
+      observe: async () => {
+        const { waiting, busy } = await read()
+        return [
+          { value: waiting, attributes: { state: 'waiting' } },
+          { value: busy, attributes: { state: 'busy' } },
+        ]
+      },
+    },
+    {
+      name: `${prefix}.server.turn.wait`,
+      description: 'How long the first turn has waited for a process',
+      unit: 's',
+      observe: async () => [{ value: (await read()).oldestMs / 1_000 }],
+    },
   ]
 }
 

@@ -14,6 +14,6 @@ describe('memoryStore', () => {
         close: () => Promise.resolve(),
       })
     },
-    supports: { hints: true, reopen: false, feed: true },
+    supports: { hints: true, reopen: false, feed: true, leaseCounts: true },
   })
 })

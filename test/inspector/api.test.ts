@@ -53,6 +53,15 @@ describe.each(MANAGERS)('over a %s', (name) => {
     expect((await page.get(`counts?since=${future}`)).body).toMatchObject({ submitted: 0 })
   })
 
+  it('counts the turns that wait and are under way, for people who see all tasks', async () => {
+    const { tasks } = await agentOver(name)
+    const read = async (access: InspectorAccess): Promise<unknown> =>
+      (await new Page({ authorize: () => access, tasks }).get('backlog')).body
+    const counted = name === 'TaskManager' ? null : { waiting: 0, oldestMs: 0, busy: 0 }
+    expect(await read({})).toEqual(counted)
+    expect(await read({ owner: 'ann' })).toBeNull()
+  })
+
   it('streams the tasks that change', async () => {
     const agent = await agentOver(name)
     const page = new Page({ ...READ, tasks: agent.tasks, pollIntervalMs: 10 })

@@ -1,6 +1,7 @@
 /** What people do with the page of the inspector, in a real browser. */
 import { createServer } from 'node:http'
 import { TaskManager } from 'a2a-tasks'
+import { DurableTaskManager, memoryStore } from 'a2a-tasks/durable'
 import { A2AGateway, AgentRegistry, custom } from 'a2a-tasks/gateway'
 import { createRequestHandler } from 'a2a-tasks/server'
 import { ManualClock } from 'a2a-tasks/testing'
@@ -52,6 +53,23 @@ it('asks by a form where the question has a schema', { timeout: 60_000 }, async 
   expect(task?.messages.at(-1)?.parts).toEqual([{ data: { seats: 2, class: 'first', quiet: false } }])
   await handler.close()
   expect(faults).toEqual([])
+})
+
+it('says above the list how many turns wait and are under way', { timeout: 60_000 }, async (context) => {
+  const chromium = requireChromium(context)
+  const tasks = new DurableTaskManager({ store: memoryStore() })
+  const handler = createRequestHandler({
+    ...{ card: { name: 'Shop', url: 'http://agent.test' }, tasks, dispatch: 'store', anonymous: 'shared' },
+  })
+  const { page, faults } = await visit(chromium, await serve({ ...READ, tasks }))
+  const workers = page.getByRole('group', { name: 'Workers' })
+  await workers.getByText('Turns: 0 wait for a process · 0 under way').waitFor()
+  await talk(handler, 'go', true)
+  await workers.getByText('Turns: 1 wait for a process, the first for').waitFor()
+  expect(await violationsIn(page)).toEqual([])
+  expect(faults).toEqual([])
+  await handler.close()
+  await tasks.destroy()
 })
 
 it('reads no stream while it is hidden, and catches up after that', { timeout: 60_000 }, async (context) => {

@@ -84,16 +84,21 @@ export class Replica implements Owner {
       },
       execute: ((run) => play(run, program, outside)) satisfies Execute,
     }
-    const { work, replicas, isFirstWithoutWorker } = schedule
+    const { work, replicas, isFirstWithoutWorker, priorityMs } = schedule
+    const priorityOf = (): number => priorityMs
     const http = { authenticate: () => USER }
     if (work === 'here') {
       this.handler = createRequestHandler<Principal, DurableTaskManager>({ ...common, ...http, ...code })
       return
     }
     const dispatch = work === 'store' ? work : shared.enqueue
-    this.handler = createRequestHandler<Principal, DurableTaskManager>({ ...common, ...http, dispatch })
+    this.handler = createRequestHandler<Principal, DurableTaskManager>({
+      ...{ ...common, ...http, dispatch, priorityOf },
+    })
     if (slot === 0 && replicas > 1 && isFirstWithoutWorker) return
-    this.worker = createWorker<Principal, DurableTaskManager>({ ...common, ...code, pollMs: SWEEP_MS })
+    this.worker = createWorker<Principal, DurableTaskManager>({
+      ...{ ...common, ...code, priorityOf, pollMs: SWEEP_MS },
+    })
     if (work === 'store') this.worker.start()
   }
 

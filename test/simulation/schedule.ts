@@ -47,6 +47,8 @@ export interface Schedule {
   readonly work: 'here' | 'store' | 'queue'
   /** Whether the first of several processes has no worker. */
   readonly isFirstWithoutWorker: boolean
+  /** The head start of the turns that workers take, in ms. */
+  readonly priorityMs: number
   /** Whether the user sends HTTP requests. */
   readonly overHttp: boolean
   /** The single faults that happen, by their names. Default are those that follow from the seed. */
@@ -98,10 +100,14 @@ export function scheduleOf(seed: number): Schedule {
 /** The schedules with smaller seeds are as they were before there were workers. */
 export const WITH_WORKERS = 80_000_000
 
-function workOf(seed: number): Pick<Schedule, 'work' | 'isFirstWithoutWorker'> {
-  if (seed < WITH_WORKERS) return { work: 'here', isFirstWithoutWorker: false }
+function workOf(seed: number): Pick<Schedule, 'work' | 'isFirstWithoutWorker' | 'priorityMs'> {
+  if (seed < WITH_WORKERS) return { work: 'here', isFirstWithoutWorker: false, priorityMs: 0 }
   const random = new Random(hashOf(seed, 5))
-  return { work: random.pick(['store', 'queue']), isFirstWithoutWorker: random.chance(0.5) }
+  return {
+    work: random.pick(['store', 'queue']),
+    isFirstWithoutWorker: random.chance(0.5),
+    priorityMs: random.pick([0, 1_000, 600_000]),
+  }
 }
 
 function mishapOf(random: Random, replicas: number): Mishap {

@@ -25,7 +25,7 @@ import { LeaseAcquirer } from './acquire.js'
 import { decideWithRest, executeOnce } from './decide-again.js'
 import { forwardMessage } from './forward-message.js'
 import { releaseInterrupted } from './interrupted.js'
-import { isSameNote, NO_NOTE, NO_RESTART, toStoredNote, type LeaseNote } from './lease-note.js'
+import { isSameNote, NO_NOTE, NO_RESTART, PARKED, toStoredNote, type LeaseNote } from './lease-note.js'
 import { storeNote } from './store-note.js'
 import { abortEnded, closing, grantOf, hasRoomFor, isLoss, leasedTask } from './leased-task.js'
 import { LostTasks, namedBy, type LeasedTask } from './leased-task.js'
@@ -33,6 +33,9 @@ import { transact } from './transact.js'
 import { handOver, releaseUnchanged, removeUnchanged, type Parking } from './hand-over.js'
 import { LeaseRenewal, requireLease } from './renewal.js'
 import { callSafely } from '../../runtime/uncaught.js'
+
+/** Further tasks that wait for a time are not moved ahead then. */
+const MAX_ADVANCING = 10_000
 
 export class LeaseHolder<S extends string> implements LeasedTasks<S> {
   readonly #context: DurableContext<S>
@@ -42,6 +45,8 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
   readonly #lost = new LostTasks()
   readonly #acquirer: LeaseAcquirer<S>
   readonly #renewal: LeaseRenewal<S>
+  /** How many tasks wait for a time, and are to be moved ahead then. */
+  #advancing = 0
   #isClosed = false
 
   constructor(context: DurableContext<S>, listener: LeasedTasksListener<S>, onClose: () => void) {
@@ -228,20 +233,20 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
     leased.storingNote ??= storeNote(this.#context, leased, isHeld, () => this.#onMissed(leased))
   }
 
-  release(taskId: string, wakeInMs?: number): Promise<boolean> {
+  release(taskId: string, wakeInMs?: number, priorityMs = 0): Promise<boolean> {
     const leased = this.#leased.get(taskId)
-    if (leased !== undefined) return (leased.releasing ??= this.#release(leased, wakeInMs))
+    if (leased !== undefined) return (leased.releasing ??= this.#release(leased, wakeInMs, priorityMs))
     this.#lost.delete(taskId)
     return Promise.resolve(true)
   }
 
-  handOut(taskId: string, againMs?: number): Promise<boolean> {
+  handOut(taskId: string, inMs = 0): Promise<boolean> {
     const leased = this.#leased.get(taskId)
     if (leased === undefined) return Promise.resolve(true)
     return (leased.releasing ??= this.#leaveUnchanged(leased, async () => {
-      const parking = { inMs: againMs ?? 0, restarts: leased.note.restarts - 1 }
+      const parking = { inMs, restarts: leased.note.restarts - 1 }
       const isHandedOut = await releaseUnchanged(this.#context, leased, parking)
-      if (isHandedOut && againMs === undefined) this.#context.watcher.publishDue(taskId)
+      if (isHandedOut && inMs <= 0) this.#context.watcher.publishDue(taskId)
       return isHandedOut
     }))
   }
@@ -252,10 +257,29 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
     this.#context.watcher.notifyDue()
   }
 
-  #release(leased: LeasedTask<S>, wakeInMs: number | undefined): Promise<boolean> {
+  #release(leased: LeasedTask<S>, wakeInMs: number | undefined, priorityMs: number): Promise<boolean> {
     const parking: Parking | undefined =
       wakeInMs === undefined ? undefined : { inMs: Math.max(1, wakeInMs), restarts: NO_RESTART }
-    return this.#leaveUnchanged(leased, () => releaseUnchanged(this.#context, leased, parking))
+    return this.#leaveUnchanged(leased, async () => {
+      const isReleased = await releaseUnchanged(this.#context, leased, parking)
+      if (isReleased && parking !== undefined && priorityMs > 0)
+        this.#advanceIn(parking.inMs, leased.cached.key, priorityMs)
+      return isReleased
+    })
+  }
+
+  /** Moves a task that waits ahead of others, when its time has come. */
+  #advanceIn(ms: number, key: TaskKey, priorityMs: number): void {
+    const { timeline, settings, storeClient } = this.#context
+    if (this.#advancing >= MAX_ADVANCING) return
+    this.#advancing += 1
+    timeline.add(ms, () => {
+      this.#advancing -= 1
+      if (this.#isClosed) return
+      // If it has been taken and waits again, its code looks at the time, and goes on to wait.
+      const advance = (): Promise<unknown> => settings.store.renew([{ key, id: PARKED }], -priorityMs)
+      void storeClient.call('renew', advance).catch(storeClient.report)
+    })
   }
 
   /** Changes that arrive before `leave` is called keep the lease: the listener has yet to handle them. */

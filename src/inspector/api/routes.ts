@@ -35,6 +35,7 @@ const ROUTES: readonly Route[] = [
   { verb: 'GET', path: /^problems$/, answer: problems },
   { verb: 'GET', path: /^tasks$/, answer: list },
   { verb: 'GET', path: /^counts$/, answer: counts },
+  { verb: 'GET', path: /^backlog$/, answer: backlog },
   { verb: 'GET', path: /^changes$/, answer: changes },
   { verb: 'GET', path: /^tasks\/([^/]+)$/, answer: details },
   { verb: 'GET', path: /^tasks\/([^/]+)\/events$/, answer: events },
@@ -115,6 +116,10 @@ async function list({ source, scope, query }: Call): Promise<Response> {
 async function counts({ source, scope, query }: Call): Promise<Response> {
   const { skill, contextId, owner, updatedSince } = readListQuery(query)
   return jsonResponse((await source.counts(scope, { skill, contextId, owner, updatedSince })) ?? null)
+}
+
+async function backlog({ source, scope }: Call): Promise<Response> {
+  return jsonResponse((await source.backlog(scope)) ?? null)
 }
 
 function changes(call: Call): Response {

@@ -4,6 +4,7 @@
  * @module
  */
 import type { CardProblem } from '../../agent-card/lint.js'
+import type { Backlog } from '../../core/managers.js'
 import type { Lifecycle } from '../../core/lifecycle.js'
 import type { TaskChildren } from '../../views/children.js'
 import type { AgentCard } from '../../schemas/agent-card.js'
@@ -128,6 +129,7 @@ export const api = {
   problems: () => get<readonly CardProblem[]>('problems'),
   list: (query: Query, signal: AbortSignal) => get<ListPage>('tasks', query, signal),
   counts: (query: Query) => get<Readonly<Record<string, number>> | null>('counts', query),
+  backlog: () => get<Backlog | null>('backlog'),
   details: (id: string) => get<Details>(taskPath(id)),
   events: (id: string, after: number) => get<LogPage>(taskPath(id, '/events'), { after }),
   wire: (id: string, version: string, generation: number) =>

@@ -66,6 +66,10 @@ export class ClientSource implements TaskSource {
     return Promise.resolve(undefined)
   }
 
+  backlog(): Promise<undefined> {
+    return Promise.resolve(undefined)
+  }
+
   async task(_scope: Scope, taskId: string): Promise<TaskSnapshot<string>> {
     return await this.#see(taskId, 0)
   }

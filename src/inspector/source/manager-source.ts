@@ -5,6 +5,7 @@
  */
 import { A2AError, invalidParams, taskNotFound } from '../../core/errors.js'
 import type { TaskStreamEvent } from '../../core/events.js'
+import type { Backlog } from '../../core/managers.js'
 import { fork, type ForkOptions } from '../../views/fork.js'
 import type { Lifecycle } from '../../core/lifecycle.js'
 import { children, type TaskChildren } from '../../views/children.js'
@@ -73,6 +74,18 @@ export class ManagerSource implements TaskSource {
       async (state) => [state, await this.#tasks.countTasks({ ...filter, state })] as const,
     )
     return Object.fromEntries(await Promise.all(counted))
+  }
+
+  /** Turns are those of all owners. */
+  async backlog({ filter }: Scope): Promise<Backlog | undefined> {
+    if (filter.owner !== undefined) return undefined
+    try {
+      return await this.#tasks.backlog?.()
+    } catch (error) {
+      // The store cannot tell.
+      if (error instanceof TypeError) return undefined
+      throw error
+    }
   }
 
   async task({ filter }: Scope, taskId: string): Promise<TaskSnapshot<string>> {

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Backlog } from '../../core/managers.js'
 import type { TaskStreamEvent } from '../../core/events.js'
 import type { Lifecycle } from '../../core/lifecycle.js'
 import type { TaskChildren } from '../../views/children.js'
@@ -64,6 +65,8 @@ export interface TaskSource {
   deadLetters(scope: Scope, query: SourceQuery, pageSize: number, cursor?: string): Promise<SourcePage>
   /** The number of tasks in each state; `undefined` where it is not known. */
   counts(scope: Scope, query: CountQuery): Promise<Readonly<Record<string, number>> | undefined>
+  /** What waits for workers; `undefined` where it is not known, or is not for the person to see. */
+  backlog(scope: Scope): Promise<Backlog | undefined>
   /** @throws {A2AError} `TASK_NOT_FOUND`, also for a task outside the scope. */
   task(scope: Scope, taskId: string): Promise<TaskSnapshot<string>>
   events(taskId: string, after: number): Promise<readonly TaskStreamEvent<string>[]>

@@ -29,7 +29,7 @@ import type { EarlierAttempts } from '../journal/open-turn.js'
 import type { SchedulePort } from './run-scheduler.js'
 import { UnreadMessages } from './unread-messages.js'
 import type { Principal } from '../caller.js'
-import type { TurnDispatcher } from '../dispatch.js'
+import { priorityFor, type TurnDispatcher } from '../dispatch.js'
 
 /** A turn that waits for a signal is continued after this time, in ms, in case nothing has woken it. */
 const RECHECK_MS = 86_400_000
@@ -217,7 +217,11 @@ export class LeaseScheduler<P extends Principal> {
     if (this.#followed.isFollowing(task.id)) return 'left'
     if (queues.unnoted(task.id).length > 0) return this.#noteWaiting(task)
     const wakeInMs = wakeAt - this.#port.settings.clock.now()
-    if (!(await leased.release(task.id, wakeInMs === Infinity ? RECHECK_MS : wakeInMs))) return 'again'
+    const isReleased =
+      wakeInMs === Infinity
+        ? await leased.release(task.id, RECHECK_MS)
+        : await leased.release(task.id, wakeInMs, this.#priorityOf(task))
+    if (!isReleased) return 'again'
     queues.delete(task.id)
     return 'left'
   }
@@ -247,11 +251,17 @@ export class LeaseScheduler<P extends Principal> {
       queues.shift(id)
       return 'again'
     }
-    if (!(await leased.handOut(id, dispatcher.againMs))) return 'again'
+    const priority = this.#priorityOf(task)
+    if (!(await leased.handOut(id, dispatcher.dueInMs(priority)))) return 'again'
     queues.delete(id)
     this.#unread.delete(id)
-    dispatcher.send(task)
+    dispatcher.send(task, priority)
     return 'left'
+  }
+
+  #priorityOf(task: TaskSnapshot): number {
+    const { priorityOf, onError } = this.#port.settings
+    return priorityFor(task, priorityOf, onError)
   }
 
   /** Stores notes on the messages that wait, for the process that continues. */

@@ -65,5 +65,25 @@ export function leaseStatements(s: string) {
           ORDER BY parked_until LIMIT $2::int)
         ORDER BY lease_until LIMIT $2::int
       ) t JOIN ${s}.contents c ON c.task = t.task ORDER BY t.lease_until`,
+    // As `orphans`, it scans the index of held leases. The first ends are those of commits, which are 0.
+    leaseCounts: `WITH time AS MATERIALIZED (SELECT ${NOW('$1')} AS now),
+      held AS MATERIALIZED (
+        SELECT lease_id, lease_until FROM ${s}.tasks WHERE lease_id IS NOT NULL AND parked_until IS NULL
+      ),
+      parked AS MATERIALIZED (
+        SELECT lease_until FROM ${s}.tasks
+        WHERE parked_until <= (SELECT now FROM time) AND lease_until <= (SELECT now FROM time)
+        ORDER BY parked_until LIMIT $2::int
+      )
+      SELECT
+        least($2::int, (SELECT count(*) FROM held, time WHERE lease_until <= now) + (SELECT count(*) FROM parked))::text,
+        coalesce((SELECT now FROM time) - least(
+          (SELECT min(lease_until) FROM held WHERE lease_until > 0 AND lease_until <= (SELECT now FROM time)),
+          (SELECT lease_until FROM ${s}.tasks
+            WHERE parked_until > 0 AND parked_until <= (SELECT now FROM time)
+              AND lease_until > 0 AND lease_until <= (SELECT now FROM time)
+            ORDER BY parked_until LIMIT 1)), 0)::text,
+        least($2::int, (SELECT count(*) FROM held, time
+          WHERE lease_until > now AND lease_id <> '${PARKED}'))::text`,
   }
 }

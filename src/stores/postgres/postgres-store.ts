@@ -14,6 +14,7 @@ import type {
   EndedQuery,
   Grant,
   Lease,
+  LeaseCounts,
   Orphan,
   StoredTask,
   StoreFilter,
@@ -253,6 +254,12 @@ class Store implements PostgresStore {
       leaseId: fromColumn(row[2] ?? ''),
       note: toNote(row[3]),
     }))
+  }
+
+  async leaseCounts(limit: number): Promise<LeaseCounts> {
+    const [row = []] = await this.#rows('leaseCounts', this.#sql.leaseCounts, [this.#time(), limit])
+    const [expired, oldestMs, held] = row.map(Number)
+    return { expired: expired ?? 0, oldestMs: oldestMs ?? 0, held: held ?? 0 }
   }
 
   async putDocument(

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { PARKED } from '../../durable/leases/lease-note.js'
 import { script } from './scripts.js'
 
 /**
@@ -45,6 +46,22 @@ if not task or task.lease ~= ARGV[4] then return 1 end
 if ARGV[5] ~= '' and ARGV[5] ~= task.generation then return 0 end
 if ARGV[6] then hold(ARGV[2], ARGV[6], ARGV[7], now(ARGV[1]) + ARGV[8]) else drop_lease(ARGV[2]) end
 return 1
+`)
+
+/**
+ * now, limit, how many others to skip, and how many to look at → how many have expired, how long ago the first has that no commit
+ * has expired, how many of the others are held, and how many others were looked at
+ */
+export const LEASE_COUNTS = script(`
+local leases, time = root .. ':leases', now(ARGV[1])
+local first = redis.call('ZRANGEBYSCORE', leases, '(0', time, 'WITHSCORES', 'LIMIT', 0, 1)
+local others, held = redis.call('ZRANGEBYSCORE', leases, '(' .. time, '+inf', 'LIMIT', ARGV[3], ARGV[4]), 0
+for _, id in ipairs(others) do
+  local lease = redis.call('HGET', key('task', id), 'lease')
+  if lease and lease ~= '${PARKED}' then held = held + 1 end
+end
+local expired = math.min(tonumber(ARGV[2]), redis.call('ZCOUNT', leases, '-inf', time))
+return { expired, first[2] and time - first[2] or 0, held, #others }
 `)
 
 /** now, limit → … id, createdAt, lease, note or nothing */

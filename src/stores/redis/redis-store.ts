@@ -13,6 +13,7 @@ import type {
   EndedQuery,
   Grant,
   Lease,
+  LeaseCounts,
   Orphan,
   StoredTask,
   StoreFilter,
@@ -31,7 +32,7 @@ import { redisHints } from './hints.js'
 import { RedisFeed } from './feed.js'
 import { SET_UP_FEED } from './feed-scripts.js'
 import { migrateLayout, toStoreError, isEmpty, refuseEviction } from './layout.js'
-import { ACQUIRE, ORPHANS, RELEASE, RENEW } from './lease-scripts.js'
+import { ACQUIRE, LEASE_COUNTS, ORPHANS, RELEASE, RENEW } from './lease-scripts.js'
 import { platformCrypto } from '../../runtime/crypto.js'
 import { COUNT, ENDED_BEFORE, ENDED_BEYOND, LIST, UNENDED } from './query-scripts.js'
 import {
@@ -100,7 +101,7 @@ export interface RedisStore extends TaskStore {
  * - A list or a count first indexes the live tasks that changed since the last one, and then costs O(what is found). With
  *   several conditions it examines the tasks that meet the narrowest one. After 500 tasks to index, 5,000 to examine, or
  *   4 MiB found, it continues in another step. It may miss tasks that change between steps.
- * - `renew`, `delete` and `heads` process a thousand tasks in a step.
+ * - `renew`, `delete`, `heads` and `leaseCounts` process a thousand tasks in a step.
  * - At most 8 reads and 128 changes are sent before their replies; others wait in this process. Renewals of leases are sent
  *   at once, so they wait for no more than these.
  *
@@ -317,6 +318,19 @@ class Store implements RedisStore {
 
   async orphans(limit: number): Promise<readonly Orphan[]> {
     return limit <= 0 ? [] : toOrphans(await this.#run('orphans', ORPHANS, [this.#now(), limit]))
+  }
+
+  async leaseCounts(limit: number): Promise<LeaseCounts> {
+    let counts: LeaseCounts = { expired: 0, oldestMs: 0, held: 0 }
+    for (let seen = 0, isOver = false; !isOver;) {
+      const size = Math.min(BATCH, limit - seen)
+      const reply = await this.#run('leaseCounts', LEASE_COUNTS, [this.#now(), limit, seen, size])
+      const [expired = 0, oldestMs = 0, held = 0, looked = 0] = items(reply).map(Number)
+      counts = { expired, oldestMs, held: counts.held + held }
+      seen += looked
+      isOver = looked < size || seen >= limit
+    }
+    return counts
   }
 
   async putDocument(

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { PARKED } from '../../durable/leases/lease-note.js'
 import type { StoreFilter, StoreQuery } from '../../durable/task-store.js'
 import { toColumn } from './text.js'
 
@@ -62,6 +63,11 @@ function leaseQueries(prefix: string) {
     orphans: `SELECT task.id, task.created_at, lease.id AS lease_id, lease.note
       FROM ${leases} AS lease CROSS JOIN ${tasks} AS task ON task.key = lease.task
       WHERE lease.ends_at <= ? ORDER BY lease.ends_at LIMIT ?`,
+    expiredCount: `SELECT COUNT(*) AS count FROM (SELECT 1 FROM ${leases} WHERE ends_at <= ? LIMIT ?)`,
+    // Commits make leases end at 0.
+    firstEnd: `SELECT ends_at FROM ${leases} WHERE ends_at > 0 AND ends_at <= ? ORDER BY ends_at LIMIT 1`,
+    heldCount: `SELECT COUNT(*) AS count FROM (SELECT id FROM ${leases} WHERE ends_at > ? ORDER BY ends_at LIMIT ?)
+      WHERE id <> '${PARKED}'`,
   }
 }
 

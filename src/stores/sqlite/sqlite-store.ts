@@ -13,6 +13,7 @@ import type {
   EndedQuery,
   Grant,
   Lease,
+  LeaseCounts,
   Orphan,
   StoredTask,
   StoreFilter,
@@ -272,6 +273,20 @@ class Store implements SqliteStore {
         note: noteOf(row),
       })),
     )
+  }
+
+  leaseCounts(limit: number): Promise<LeaseCounts> {
+    return this.#read('leaseCounts', (connection, queries) => {
+      const now = this.#now()
+      const count = (query: string): number =>
+        connection.rows(query, now, limit).reduce((sum, row) => sum + numberOf(row, 'count'), 0)
+      const [first] = connection.rows(queries.firstEnd, now)
+      return {
+        expired: count(queries.expiredCount),
+        oldestMs: first === undefined ? 0 : now - numberOf(first, 'ends_at'),
+        held: count(queries.heldCount),
+      }
+    })
   }
 
   putDocument(

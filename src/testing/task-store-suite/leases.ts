@@ -5,7 +5,8 @@
  */
 import { equal, rejects } from './checks.js'
 import { at, change, holder, move, put, UNWRITABLE } from './samples.js'
-import { keyOf } from '../../core/task.js'
+import { keyOf, type TaskKey } from '../../core/task.js'
+import type { LeaseCounts, TaskStore } from '../../durable/task-store.js'
 import type { StoreTests } from './kit.js'
 import { acquireTests } from './acquire.js'
 
@@ -286,6 +287,33 @@ const orphanTests: StoreTests = {
     equal('ids of orphans(10) when it ran out again', await ids(10), ['c', 'b', 'a', 'd'])
   },
 
+  'a lease may have expired when it is made or renewed: a head start in the order of orphans': async (
+    kit,
+  ) => {
+    const { store, clock } = kit
+    const ids = async (): Promise<string[]> => (await store.orphans(10)).map(({ key }) => key.id)
+    const park = async (id: string, ttlMs: number): Promise<TaskKey> => {
+      const key = keyOf((await put(store, id, { lease: { id: 'l', ttlMs: TTL } })).task)
+      await store.release(key, 'l', undefined, { id: 'parked', ttlMs, note: id })
+      return key
+    }
+    const a = await park('a', 0)
+    await park('b', -50)
+    await park('c', -2_592_000_000)
+    await park('d', 10)
+    equal('ids of orphans(10)', await ids(), ['c', 'b', 'a'])
+    clock.ms += 40
+    await park('e', 0)
+    await park('f', -60)
+    equal('ids of orphans(10) later', await ids(), ['c', 'b', 'f', 'a', 'd', 'e'])
+    await store.renew([{ key: a, id: 'parked' }], -200)
+    equal('ids of orphans(10) after a renewal', await ids(), ['c', 'a', 'b', 'f', 'd', 'e'])
+    equal('acquire()', await store.acquire(a, { id: 'taken', ttlMs: TTL }), {
+      ...{ leaseId: 'taken', generation: 1, replaced: { note: 'a' } },
+    })
+    equal('ids of orphans(10) when it was taken', await ids(), ['c', 'b', 'f', 'd', 'e'])
+  },
+
   'an orphan has the note of the last acquisition': async ({ store, clock }) => {
     const key = keyOf((await put(store, 'a', { lease: { id: 'l', ttlMs: TTL, note: 'first' } })).task)
     for (const note of [null, 0, '', undefined, { deep: [{ 'a\u0000b': '\ud800' }] }]) {
@@ -342,4 +370,41 @@ export const leaseTests: StoreTests = {
   ...releaseTests,
   ...fenceTests,
   ...orphanTests,
+}
+
+function leaseCounts(store: TaskStore, limit = 10): Promise<LeaseCounts> {
+  return store.leaseCounts?.(limit) ?? Promise.reject(new Error('The store has no leaseCounts()'))
+}
+
+/** Tests of `leaseCounts`. */
+export const leaseCountTests: StoreTests = {
+  'leases are counted: those that have expired, and those that are held': async ({ store, clock }) => {
+    const counts = (limit = 10): Promise<LeaseCounts> => leaseCounts(store, limit)
+    equal('leaseCounts() of no leases', await counts(), { expired: 0, oldestMs: 0, held: 0 })
+    const { task } = await put(store, 'held', { lease: { id: 'h', ttlMs: 1_000 } })
+    await put(store, 'free')
+    for (const [id, ttlMs] of Object.entries({ a: 10, b: 30, c: 50 }))
+      await put(store, id, { lease: { id: `lease of ${id}`, ttlMs } })
+    const asleep = keyOf((await put(store, 'asleep', { lease: { id: 's', ttlMs: 10 } })).task)
+    await store.release(asleep, 's', undefined, { id: 'parked', ttlMs: 500 })
+    equal('leaseCounts() before any expiry', await counts(), { expired: 0, oldestMs: 0, held: 4 })
+    clock.ms += 30
+    equal('leaseCounts() after two', await counts(), { expired: 2, oldestMs: 20, held: 2 })
+    equal('leaseCounts(1)', await counts(1), { expired: 1, oldestMs: 20, held: 1 })
+    clock.ms += 470
+    equal('leaseCounts() with a parked one', await counts(), { expired: 4, oldestMs: 490, held: 1 })
+    await store.acquire({ id: 'a', createdAt: at(0) }, { id: 'recovery', ttlMs: 1_000 })
+    equal('leaseCounts() when the first was taken', await counts(), { expired: 3, oldestMs: 470, held: 2 })
+    await store.commit(change(task, { state: 'completed', leaseId: 'h' }))
+    equal('leaseCounts() when a task has ended', await counts(), { expired: 3, oldestMs: 470, held: 1 })
+  },
+
+  'a lease that a commit has expired counts, without an age': async ({ store, clock }) => {
+    const { task } = await put(store, 'a', { lease: { id: 'l', ttlMs: TTL } })
+    await put(store, 'b', { lease: { id: 'm', ttlMs: TTL } })
+    await store.commit({ ...change(task), expires: 'l' })
+    equal('leaseCounts()', await leaseCounts(store), { expired: 1, oldestMs: 0, held: 1 })
+    clock.ms += TTL + 5
+    equal('leaseCounts() later', await leaseCounts(store), { expired: 2, oldestMs: 5, held: 0 })
+  },
 }

@@ -11,7 +11,7 @@ import { documentTests } from './documents.js'
 import { FEED_SIZE, feedTests } from './feed.js'
 import type { StoreCounter, StoreTests } from './kit.js'
 import { hintTests, reopenTests, schemaTest } from './retention.js'
-import { leaseTests } from './leases.js'
+import { leaseCountTests, leaseTests } from './leases.js'
 import { logTests } from './log.js'
 import { queryTests } from './queries.js'
 import { readingTests } from './reading.js'
@@ -45,6 +45,8 @@ export interface StoreSupport {
   readonly feed?: boolean | undefined
   /** Whether the store has `transact`. Default is `false`. */
   readonly transactions?: boolean | undefined
+  /** Whether the store has `leaseCounts`. Default is `false`. */
+  readonly leaseCounts?: boolean | undefined
   /** The earlier versions of its schema. Default is none. */
   readonly olderSchemas?: readonly OlderSchema[] | undefined
 }
@@ -103,10 +105,11 @@ export function testTaskStore(options: TestTaskStoreOptions): void {
     reopen,
     feed = false,
     transactions = false,
+    leaseCounts = false,
     olderSchemas = [],
   } = readOptions(
     supports,
-    ['hints', 'reopen', 'feed', 'transactions', 'olderSchemas'],
+    ['hints', 'reopen', 'feed', 'transactions', 'leaseCounts', 'olderSchemas'],
     'testTaskStore',
     'supports',
   )
@@ -132,6 +135,7 @@ export function testTaskStore(options: TestTaskStoreOptions): void {
   if (hints) register(hintTests)
   if (reopen) register(reopenTests)
   if (transactions) register(transactionTests)
+  if (leaseCounts) register(leaseCountTests)
   if (feed) register(feedTests, ({ now }) => create({ now, feedSize: FEED_SIZE }))
   for (const older of olderSchemas) {
     const { tasks, tests } = schemaTest(older.name)

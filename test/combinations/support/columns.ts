@@ -8,6 +8,7 @@ import { createInboundHandler, createTaskManagerHandler, LocalTaskManager } from
 import {
   createRequestHandler,
   createWorker,
+  type PriorityOf,
   textOf,
   type AnyTasks,
   type Execute,
@@ -362,15 +363,20 @@ async function gatewayHandler(row: Row): Promise<void> {
 async function workers(row: Row): Promise<void> {
   // A manager of the row, of either kind.
   const tasks = (await row.open()) as DurableTaskManager
-  const execute: Execute = async (run) => `Echo: ${textOf(await run.requireInput('What?'))}`
+  const begun: string[] = []
+  const execute: Execute = async (run) => {
+    begun.push(run.text)
+    return `Echo: ${textOf(await run.requireInput('What?'))}`
+  }
   if (!('lease' in tasks)) {
     expect(() => createRequestHandler({ card, tasks, dispatch: 'store' })).toThrow(/DurableTaskManager/)
     expect(() => createWorker({ card, tasks, execute })).toThrow(/DurableTaskManager/)
     return
   }
-  const handler = createRequestHandler({ card, tasks, dispatch: 'store' })
-  const worker = createWorker({ card, tasks, execute })
-  worker.start()
+  const priorityOf: PriorityOf = ({ messages: [first] }) =>
+    first !== undefined && textOf(first) === 'soon' ? 600_000 : 0
+  const handler = createRequestHandler({ card, tasks, dispatch: 'store', priorityOf })
+  const worker = createWorker({ card, tasks, execute, priorityOf, concurrency: 1 })
   onTestFinished(async () => {
     await Promise.all([handler, worker].map((each) => each.close({ graceMs: 1 })))
   })
@@ -378,6 +384,10 @@ async function workers(row: Row): Promise<void> {
     card: handler.card,
     fetch: (url, init) => handler.fetch(new Request(url, init)),
   })
+  for (const text of ['later', 'soon']) await client.send(text, { returnImmediately: true })
+  await expect.poll(() => tasks.backlog()).toMatchObject({ waiting: 2, busy: 0 })
+  worker.start()
+  await expect.poll(() => begun).toEqual(['soon', 'later'])
   const result = await client.run('go', { onInputRequired: () => 'hello' })
   expect(result).toMatchObject({ type: 'completed', text: 'Echo: hello' })
 }

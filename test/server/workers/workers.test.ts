@@ -1,15 +1,20 @@
 /** A handler that accepts, stores and answers, and workers that do its turns, over one store. */
-import { TaskManager } from 'a2a-tasks'
+import { createServer } from 'node:http'
+import { TaskManager, type Message } from 'a2a-tasks'
 import { DurableTaskManager, memoryStore, type TaskStore } from 'a2a-tasks/durable'
 import {
   createRequestHandler,
   createWorker,
   type Dispatch,
   type Execute,
+  textOf,
+  type PriorityOf,
+  type Run,
   type Principal,
   type Turn,
   type Worker,
 } from 'a2a-tasks/server'
+import { toNodeListener } from 'a2a-tasks/server/node'
 import { ManualClock } from 'a2a-tasks/testing'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import {
@@ -23,6 +28,7 @@ import {
   stream,
   type Replica,
 } from '../durable/support/replicas.js'
+import { listen } from '../../support/browser.js'
 import { call, gate, jsonRpc, nameOf, ORIGIN, taskOf, user } from '../spec/support/agent.js'
 
 const CARD = { name: 'Shop', url: ORIGIN }
@@ -38,12 +44,15 @@ interface House {
   /** How often any process has tried to take a task. */
   readonly acquisitions: () => number
   /** A process with a worker. */
-  readonly worker: (execute: Execute, options?: { readonly concurrency?: number }) => Worker
+  readonly worker: (
+    execute: Execute,
+    options?: { readonly concurrency?: number; readonly limits?: { readonly waitingRunMs: number } },
+  ) => Worker
 }
 
 function house(
   dispatch: Dispatch,
-  options: { readonly principalOf?: (id: string) => Principal } = {},
+  options: { readonly principalOf?: (id: string) => Principal; readonly priorityOf?: PriorityOf } = {},
 ): House {
   const clock = new ManualClock()
   const faulty = new FaultyStore(memoryStore({ now: () => clock.now() }))
@@ -246,7 +255,7 @@ describe('a queue', () => {
     })
     const { id } = await begin(front, 'go')
     await settle()
-    expect(turns).toEqual([{ id: expect.stringMatching(`^${id}-\\d+$`) as string, taskId: id }])
+    expect(turns).toEqual([{ id: expect.stringMatching(`^${id}-\\d+$`) as string, taskId: id, priority: 0 }])
     const asked = run(turns[0] as Turn)
     await settle()
     clock.advance(120_000)
@@ -353,6 +362,139 @@ describe('a queue', () => {
   })
 })
 
+describe('priorities', () => {
+  /** A message says how many seconds its task comes sooner. */
+  const bySeconds: PriorityOf = ({ messages }) => Number(textOf(messages[0] as Message)) * 1_000
+
+  test('let a turn come before those that wait for less longer than its head start', async () => {
+    const { front, worker, clock } = house('store', { priorityOf: bySeconds })
+    for (const text of ['0', '10', '5', '20']) {
+      await begin(front, text)
+      await settle()
+      clock.advance(7_000)
+    }
+    const begun: string[] = []
+    worker((run) => void begun.push(run.text), { concurrency: 1 }).start()
+    await settle()
+    // By the time at which they would have come: 0, -3, 9 and 1.
+    expect(begun).toEqual(['10', '0', '20', '5'])
+  })
+
+  test.each<[string, (run: Run) => unknown, (given: House, id: string) => unknown]>([
+    ['after a sleep', (run) => run.sleep('rest', { ms: 120_000 }), () => undefined],
+    ['for an answer', (run) => run.requireInput('Go on?'), ({ front }, id) => begin(front, 'yes', id)],
+    ['for a signal', (run) => run.waitFor('go'), ({ tasks }, id) => tasks.signal(id, 'go')],
+  ])('hold where a turn goes on: %s', async (_, wait, goOn) => {
+    const given = house('store', { priorityOf: bySeconds })
+    const { front, worker, clock, tasks } = given
+    const begun: string[] = []
+    const ends = gate()
+    worker(
+      async (run) => {
+        if (run.text === '0') await ends.opened
+        else if (run.text === '3600') await wait(run)
+        begun.push(run.text)
+      },
+      { concurrency: 1, limits: { waitingRunMs: 1 } },
+    ).start()
+    const { id } = await begin(front, '3600')
+    await pass(clock, async () => (await tasks.backlog()).busy === 0 && (await tasks.journal(id)).length > 1)
+    for (const text of ['0', '1', '2']) {
+      await begin(front, text)
+      await settle()
+    }
+    const at = clock.now()
+    await pass(clock, () => clock.now() > at + 180_000)
+    await goOn(given, id)
+    await settle()
+    ends.open()
+    await pass(clock, () => begun.length === 4)
+    expect(begun).toEqual(['0', '3600', '2', '1'])
+  })
+
+  test('that cannot be used are none, and are reported', async () => {
+    const { turns, dispatch } = queue()
+    const given: unknown[] = [() => -1, () => 2_592_000_001, () => NaN, () => '1', () => Promise.resolve(1)]
+    const { front, errors } = house(dispatch, {
+      priorityOf: () => (given.shift() as () => number)(),
+    })
+    const count = given.length
+    for (let at = 0; at < count; at += 1) await begin(front, 'go')
+    await settle()
+    expect(turns.map(({ priority }) => priority)).toEqual(Array.from({ length: count }, () => 0))
+    expect(errors).toHaveLength(count)
+    expect(errors[0]).toEqual(
+      new RangeError('priorityOf() must return a number of ms from 0 to 2592000000, got -1'),
+    )
+  })
+
+  test('are in the turns of a queue', async () => {
+    const { turns, dispatch } = queue()
+    const { front } = house(dispatch, { priorityOf: bySeconds })
+    await begin(front, '30')
+    await settle()
+    expect(turns).toMatchObject([{ priority: 30_000 }])
+  })
+})
+
+describe('the backlog', () => {
+  test('counts the turns that wait for a worker and those that are under way, not those that sleep', async () => {
+    const { front, worker, clock, tasks } = house('store')
+    expect(await tasks.backlog()).toEqual({ waiting: 0, oldestMs: 0, busy: 0 })
+    await begin(front, 'sleep')
+    await settle()
+    clock.advance(2_000)
+    await begin(front, 'work')
+    await settle()
+    clock.advance(3_000)
+    expect(await tasks.backlog()).toEqual({ waiting: 2, oldestMs: 5_000, busy: 0 })
+    const ends = gate()
+    worker(async (run) => {
+      run.start()
+      if (run.text === 'sleep') await run.sleep('rest', { ms: 3_600_000 })
+      else await ends.opened
+    }).start()
+    let isAsleep = false
+    await pass(clock, async () => {
+      const { waiting, busy } = await tasks.backlog()
+      return (isAsleep = waiting === 0 && busy === 1)
+    })
+    expect(isAsleep).toBe(true)
+    ends.open()
+    await settle()
+    expect(await tasks.backlog()).toEqual({ waiting: 0, oldestMs: 0, busy: 0 })
+  })
+
+  test('is read by an autoscaler over HTTP', async () => {
+    const { front, tasks } = house('store')
+    await begin(front, 'hi')
+    await settle()
+    const server = createServer(
+      toNodeListener(async () => {
+        const { waiting, busy } = await tasks.backlog()
+        return Response.json({ turns: waiting + busy })
+      }),
+    )
+    const url = await listen(server)
+    expect(await (await fetch(url)).json()).toEqual({ turns: 1 })
+  })
+
+  test('is refused over a store that cannot count', async () => {
+    const tasks = new DurableTaskManager({
+      store: new Proxy(memoryStore(), {
+        get: (target, name) => {
+          const value: unknown = name === 'leaseCounts' ? undefined : Reflect.get(target, name)
+          return typeof value === 'function' ? (value.bind(target) as unknown) : value
+        },
+      }),
+    })
+    onTestFinished(() => tasks.destroy())
+    await expect(tasks.backlog()).rejects.toThrow(
+      new TypeError('backlog() needs a store with the method "leaseCounts": this one has none'),
+    )
+  })
+})
+
 test('a handler finds users by their ids, for an inspector that acts in their names', () => {
   const principalOf = (id: string): Principal => ({ id })
   const { front } = house('store', { principalOf })
@@ -377,6 +519,11 @@ describe('is refused', () => {
     ['a limit on runs', { limits: { maxRuns: 5 } }, /pass "limits.maxRuns" to createWorker/],
     ['a decision about budgets', { onBudget: () => undefined }, /pass "onBudget" to createWorker/],
     ['a dispatch that is neither', { dispatch: 'queue' }, /"dispatch" must be 'store' or a function/],
+    [
+      'a priority that nothing would use',
+      { dispatch: undefined, execute: echo, priorityOf: () => 1 },
+      '"priorityOf" needs "dispatch"',
+    ],
     ['tasks that no worker can share', { tasks: undefined }, /"dispatch" needs "tasks"/],
   ])('%s', (_, options, message) => {
     // The types refuse them too.

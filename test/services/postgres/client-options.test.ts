@@ -88,7 +88,7 @@ whenPostgres('postgresStore', () => {
           },
         }
       },
-      supports: { hints: true, reopen: true, feed: true },
+      supports: { hints: true, reopen: true, feed: true, leaseCounts: true },
     })
   })
 })

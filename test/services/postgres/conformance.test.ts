@@ -50,7 +50,7 @@ whenPostgres('postgresStore', () => {
           },
         }
       },
-      supports: { hints: true, reopen: true, feed: true, transactions: true },
+      supports: { hints: true, reopen: true, feed: true, transactions: true, leaseCounts: true },
     })
   })
 })

@@ -82,7 +82,7 @@ whenRedis('redisStore', () => {
           },
         }
       },
-      supports: { hints: true, reopen: true, feed: true },
+      supports: { hints: true, reopen: true, feed: true, leaseCounts: true },
     })
   })
 

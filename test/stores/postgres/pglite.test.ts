@@ -45,7 +45,7 @@ describe('postgresStore over PGlite', () => {
         },
       }
     },
-    supports: { hints: true, reopen: true, feed: true, transactions: true },
+    supports: { hints: true, reopen: true, feed: true, transactions: true, leaseCounts: true },
   })
 })
 

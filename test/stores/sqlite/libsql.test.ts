@@ -18,6 +18,6 @@ describe('the SQLite store over libsql, two connections to one file', () => {
         },
       }
     },
-    supports: { hints: false, reopen: true, feed: true, transactions: true },
+    supports: { hints: false, reopen: true, feed: true, transactions: true, leaseCounts: true },
   })
 })

@@ -219,7 +219,7 @@ describe('in memory', () => {
       const counter = counterIn(database)
       return { store, counter, reopen: () => Promise.resolve(store), close: () => Promise.resolve() }
     },
-    supports: { hints: false, reopen: false, feed: true, transactions: true },
+    supports: { hints: false, reopen: false, feed: true, transactions: true, leaseCounts: true },
   })
 })
 

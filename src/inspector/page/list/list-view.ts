@@ -13,6 +13,7 @@ import { ago, dateTime, ownerName, shortId, stateName } from '../format.js'
 import { NO_FILTER, selectionOf, useList, type Filter, type ListState } from './list-state.js'
 import type { Live } from '../live.js'
 import { useNow } from '../now.js'
+import { Workers } from './workers.js'
 import { Line } from '../markdown/text.js'
 import { taskHref } from '../route.js'
 import { stateClass, StateDot } from '../state.js'
@@ -45,6 +46,7 @@ export function ListView({ session, selected, live }: ListProps): VNode {
   return html`<div class="list" role=${selected === undefined ? 'main' : 'complementary'} aria-label="Tasks">
     ${selected === undefined && html`<h1 class="unseen">Tasks</h1>`}
     <${Filters} session=${session} filter=${filter} change=${change} counts=${list.counts} />
+    <${Workers} />
     <${Rows} list=${list} selected=${selected} isFiltered=${filter !== NO_FILTER} />
   </div>`
 }
