@@ -7,6 +7,14 @@ export { createRequestHandler } from './request-handler.js'
 export type { RequestHandler } from './request-handler.js'
 export { createWorker } from './worker.js'
 export type { StructuredWorkerOptions, Worker, WorkerOptions } from './worker.js'
+export { createProducer } from './producer.js'
+export type {
+  JoinOptions,
+  ProducedMessage,
+  ProduceOptions,
+  Producer,
+  ProducerOptions,
+} from './producer.js'
 export type { Dispatch, Turn } from './dispatch.js'
 export type { BoundAgent, DispatchContext, ObservedAgent } from './binding/bindings.js'
 export type {

@@ -47,6 +47,8 @@ export interface Schedule {
   readonly work: 'here' | 'store' | 'queue'
   /** Whether the first of several processes has no worker. */
   readonly isFirstWithoutWorker: boolean
+  /** Whether programs without a handler send some of the messages and signals. */
+  readonly hasProducers: boolean
   /** Whether the user sends HTTP requests. */
   readonly overHttp: boolean
   /** The single faults that happen, by their names. Default are those that follow from the seed. */
@@ -98,10 +100,14 @@ export function scheduleOf(seed: number): Schedule {
 /** The schedules with smaller seeds are as they were before there were workers. */
 export const WITH_WORKERS = 80_000_000
 
-function workOf(seed: number): Pick<Schedule, 'work' | 'isFirstWithoutWorker'> {
-  if (seed < WITH_WORKERS) return { work: 'here', isFirstWithoutWorker: false }
+/** Those with smaller seeds are as they were before there were producers. */
+export const WITH_PRODUCERS = 85_000_000
+
+function workOf(seed: number): Pick<Schedule, 'work' | 'isFirstWithoutWorker' | 'hasProducers'> {
+  const hasProducers = seed >= WITH_PRODUCERS
+  if (seed < WITH_WORKERS) return { work: 'here', isFirstWithoutWorker: false, hasProducers }
   const random = new Random(hashOf(seed, 5))
-  return { work: random.pick(['store', 'queue']), isFirstWithoutWorker: random.chance(0.5) }
+  return { work: random.pick(['store', 'queue']), isFirstWithoutWorker: random.chance(0.5), hasProducers }
 }
 
 function mishapOf(random: Random, replicas: number): Mishap {
