@@ -7,12 +7,12 @@ import { buildAgentCard, type AgentCardInput } from '../agent-card/build.js'
 import { readMetadata, toCreate, toJournal, toMessage } from '../core/commands.js'
 import { decide } from '../core/decide.js'
 import { A2AError, invalidParams } from '../core/errors.js'
-import { createdEvent, type NewLog } from '../core/events.js'
+import { createdEvent } from '../core/events.js'
 import { copyTask, create } from '../core/evolve.js'
 import type { LeasedTasks, LeasedTasksListener, SharedTasks } from '../core/managers.js'
 import type { MessageInput } from '../core/params.js'
 import type { TaskState } from '../core/lifecycle.js'
-import { portOf, type ManagerPort } from '../core/port.js'
+import { portOf, type AddedTask, type ManagerPort } from '../core/port.js'
 import { usageOf } from '../core/sizes.js'
 import type { Task, TaskSnapshot } from '../core/task.js'
 import { readName, readParams } from '../core/validate.js'
@@ -211,7 +211,9 @@ async function send<P extends Principal>(
   const [dialect] = toDialects(undefined, undefined)
   const queued: QueuedMessage<P> = {
     request: {
-      message: withoutMark(given.contextId === undefined ? message : { ...message, contextId: given.contextId }),
+      message: withoutMark(
+        given.contextId === undefined ? message : { ...message, contextId: given.contextId },
+      ),
       ...{ returnImmediately: true, acceptedOutputModes: [] },
       ...(metadata !== undefined && { metadata: readMetadata(metadata, settings.limits) }),
       ...(tenant !== undefined && { tenant }),
@@ -220,7 +222,7 @@ async function send<P extends Principal>(
     owner: { owner },
   }
   const dueInMs = notBefore === undefined ? 0 : dueIn(notBefore, settings.clock.now())
-  if (isNew) return await begin(context, queued, dueInMs, given.messageId === undefined)
+  if (isNew) return await begin(context, queued, dueInMs, given.messageId !== undefined)
   if (notBefore !== undefined) throw invalidParams('notBefore', 'is for a message that begins a task')
   return await followUp(context, queued, readName(taskId, 'taskId'))
 }
@@ -237,48 +239,76 @@ function dueIn(notBefore: unknown, now: number): number {
   throw invalidParams('notBefore', `must be a valid Date or ms since 1970, got ${describe(notBefore)}`)
 }
 
-/** Creates the task with its message and its turn, in one step. */
+/**
+ * Creates the task with its message and its turn, in one step.
+ *
+ * @param hasOwnId - Whether the sender has chosen the id of the message, which may have begun a task before.
+ */
 async function begin<P extends Principal>(
-  { port, tasks, agent, dispatcher }: Context,
+  context: Context,
   queued: QueuedMessage<P>,
   dueInMs: number,
-  isUnique: boolean,
+  hasOwnId: boolean,
 ): Promise<Task> {
-  const { settings } = port
+  const { port, dispatcher } = context
+  const added = toAdded(context, queued, hasOwnId)
+  const againMs = dispatcher?.againMs
+  let dueIn: AddedTask<TaskState>['dueIn']
+  if (dueInMs > 0) dueIn = { ms: dueInMs, isStrict: true }
+  else if (againMs !== undefined) dueIn = { ms: againMs, isStrict: false }
+  let task: Task
+  try {
+    task = await port.add({ ...added, isWorking: true, dueIn })
+  } catch (error) {
+    const begun = hasOwnId ? await begunBefore(context, added.id, queued, error) : undefined
+    if (begun === undefined) throw error
+    return copyTask(begun)
+  }
+  if (dueInMs === 0) await handOver(dispatcher, task)
+  return task
+}
+
+function toAdded<P extends Principal>(
+  { port: { settings }, agent }: Context,
+  queued: QueuedMessage<P>,
+  hasOwnId: boolean,
+): Pick<AddedTask<TaskState>, 'id' | 'log'> {
   const { message } = queued.request
   const { owner = null } = queued.owner
   const { messageId, contextId, referenceTaskIds } = message
-  const command = toCreate(
-    {
-      // As a handler derives the id, which so finds the task.
-      id: isUnique ? undefined : derivedId(0, agent.name, owner, messageId),
-      ...{ skill: agent.skill, contextId, referenceTaskIds, owner: owner ?? undefined },
-    },
-    settings,
-  )
+  // As a handler derives the id, which so finds the task.
+  const ownId = hasOwnId ? derivedId(0, agent.name, owner, messageId) : undefined
+  const params = { id: ownId, skill: agent.skill, contextId, referenceTaskIds, owner: owner ?? undefined }
+  const command = toCreate(params, settings)
   const { id } = command
   const first = { ...message, taskId: id, contextId: command.contextId }
   const entry = toJournal<TaskState>([turnOf(queued)], { message: first }, settings)
-  const log = (timestamp: string): NewLog => {
-    const created = createdEvent(command, settings.lifecycle.initial, timestamp)
-    const task = create(created)
-    return [created, ...decide(task, entry, settings, usageOf(task), timestamp)]
+  return {
+    id,
+    log: (timestamp) => {
+      const created = createdEvent(command, settings.lifecycle.initial, timestamp)
+      const task = create(created)
+      return [created, ...decide(task, entry, settings, usageOf(task), timestamp)]
+    },
   }
-  const againMs = dispatcher?.againMs
-  const isLater = dueInMs > 0
-  const wait = isLater ? { ms: dueInMs, isStrict: true } : againMs && { ms: againMs, isStrict: false }
-  let task: Task
-  try {
-    task = await port.add({ id, log, isWorking: true, dueIn: wait || undefined })
-  } catch (error) {
-    const isTaken = A2AError.is(error, 'INVALID_PARAMS') && error.data.path === 'id'
-    const known = isTaken && !isUnique ? await tasks.peekTask(id, queued.owner) : null
-    const before = known && messageOf(known, messageId)
-    if (known === null || before === null || before === undefined) throw error
-    requireSame(before, message)
-    return copyTask(known)
-  }
-  if (!isLater) await handOver(dispatcher, task)
+}
+
+/**
+ * The task that this message has begun before, where `error` says that its id is in use.
+ *
+ * @throws {A2AError} `INVALID_PARAMS` when another message has begun it.
+ */
+async function begunBefore<P extends Principal>(
+  { tasks }: Context,
+  id: string,
+  { request: { message }, owner }: QueuedMessage<P>,
+  error: unknown,
+): Promise<TaskSnapshot | undefined> {
+  if (!A2AError.is(error, 'INVALID_PARAMS') || error.data.path !== 'id') return undefined
+  const task = await tasks.peekTask(id, owner)
+  const first = task === null ? undefined : messageOf(task, message.messageId)
+  if (task === null || first === undefined) return undefined
+  requireSame(first, message)
   return task
 }
 

@@ -13,11 +13,7 @@ const MAX_PAYLOAD_BYTES = 7_900
 
 type Notify = (text: string, payloads: string) => Promise<unknown>
 
-export function hintsOf(
-  channel: string,
-  notify: Notify,
-  listener: Connection,
-): StoreHints {
+export function hintsOf(channel: string, notify: Notify, listener: Connection): StoreHints {
   // A hint that a crash of the database loses costs nothing, so this transaction does not wait for the disk.
   const text = notifying(channel, `, set_config('synchronous_commit', 'off', true)`)
   return {
@@ -37,7 +33,10 @@ export function hintsOf(
 /** As {@link hintsOf}, in a transaction of the application: hints arrive when it commits. Nobody listens in it. */
 export function joinedHints(channel: string, notify: Notify): StoreHints {
   const text = notifying(channel)
-  return { publish: (hints) => publish(hints, text, notify), listen: () => Promise.resolve(() => Promise.resolve()) }
+  return {
+    publish: (hints) => publish(hints, text, notify),
+    listen: () => Promise.resolve(() => Promise.resolve()),
+  }
 }
 
 function notifying(channel: string, also = ''): string {

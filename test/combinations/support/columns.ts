@@ -6,6 +6,7 @@ import { A2AGateway, AgentRegistry, custom, gatewayRequestHandler } from 'a2a-ta
 import { createInspector } from 'a2a-tasks/inspector'
 import { createInboundHandler, createTaskManagerHandler, LocalTaskManager } from 'a2a-tasks/compat'
 import {
+  createProducer,
   createRequestHandler,
   createWorker,
   textOf,
@@ -382,6 +383,29 @@ async function workers(row: Row): Promise<void> {
   expect(result).toMatchObject({ type: 'completed', text: 'Echo: hello' })
 }
 
+async function producer(row: Row): Promise<void> {
+  // A manager of the row, of either kind.
+  const tasks = (await row.open()) as DurableTaskManager
+  if (!('lease' in tasks)) {
+    expect(() => createProducer({ card, tasks })).toThrow(/DurableTaskManager/)
+    return
+  }
+  const worker = createWorker({
+    ...{ card, tasks, pollMs: 20 },
+    execute: async (run) => `${textOf(await run.requireInput('What?'))} ${await run.waitFor<string>('when')}`,
+  })
+  worker.start()
+  onTestFinished(() => worker.close({ graceMs: 1 }))
+  const { send, signal } = createProducer({ card, tasks })
+  const { id } = await send('go', { messageId: 'a', notBefore: Date.now() + 30 })
+  expect(await send('go', { messageId: 'a' })).toMatchObject({ id })
+  await tasks.waitFor(id, { until: 'interrupted' })
+  await send('hello', { taskId: id })
+  await signal(id, 'when', 'now')
+  const { state, artifacts } = await tasks.waitFor(id)
+  expect([state, textOf({ parts: artifacts[0]?.parts ?? [] })]).toEqual(['completed', 'hello now'])
+}
+
 export const COLUMNS: readonly Column[] = [
   ...HANDLERS,
   { name: '`LocalTaskManager`', cell: everywhere, test: localTaskManager },
@@ -407,4 +431,5 @@ export const COLUMNS: readonly Column[] = [
   { name: 'limits of one user', cell: everywhere, test: ownerLimits },
   { name: '`fromAgentExecutor`', cell: everywhere, test: migrated },
   { name: '`dispatch`, `createWorker`', cell: overStores, test: workers },
+  { name: '`createProducer`', cell: overStores, test: producer },
 ]

@@ -65,7 +65,7 @@ function yard(): Yard {
       const options = { ...common, authenticate: () => ADA, dispatch }
       const made = createRequestHandler<Principal, DurableTaskManager>({ ...options, tasks: manager() })
       close(made)
-      return made as never
+      return made
     },
   }
 }
@@ -101,7 +101,7 @@ describe('a task that a producer begins', () => {
     const metadata = { trip: 7 }
     const message = user('go', { messageId: 'm', contextId: 'c', metadata: { own: true } })
     const accepted = taskOf(
-      await call(jsonRpc, { handler: front } as never, 'SendMessage', {
+      await call(jsonRpc, { handler: front }, 'SendMessage', {
         ...{ message, metadata, configuration: { returnImmediately: true } },
       }),
     )
@@ -158,9 +158,7 @@ describe('a task that a producer begins', () => {
     const again = await producer().send('go', options)
     expect(again).toMatchObject({ id: sent[0], state: 'completed' })
     const message = user('go', { messageId: 'invoice-42' })
-    const accepted = taskOf(
-      await call(jsonRpc, { handler: handler('store') } as never, 'SendMessage', { message }),
-    )
+    const accepted = taskOf(await call(jsonRpc, { handler: handler('store') }, 'SendMessage', { message }))
     expect(accepted.id).toBe(sent[0])
     expect(done).toBe(1)
     expect(await tasks.size()).toBe(1)
@@ -187,7 +185,7 @@ describe('a task that a producer begins', () => {
 
   test('with notBefore begins then, and neither a signal nor a message makes it begin earlier', async () => {
     const { producer, worker, tasks, clock, errors } = yard()
-    worker(async (run) => `${String(await run.waitFor('paid'))} ${run.messages.length}`).start()
+    worker(async (run) => `${await run.waitFor<string>('paid')} ${run.messages.length}`).start()
     const { send, signal } = producer()
     const { id } = await send('go', { notBefore: clock.now() + 3_600_000 })
     await signal(id, 'paid', 'yes')
@@ -273,7 +271,7 @@ describe('a queue', () => {
     const { send, signal } = producer(dispatch)
     const { run } = worker(async (each) => {
       const seat = textOf(await each.requireInput('Which seat?'))
-      return `${seat} ${String(await each.waitFor('paid'))}`
+      return `${seat} ${await each.waitFor<string>('paid')}`
     }, 1)
     const { id } = await send('go')
     const doing = async (): Promise<void> => {
@@ -310,7 +308,10 @@ describe('a message to a task', () => {
     clock.advance(2)
     await settle()
     expect(await tasks.stateOf(id)).toBe('input-required')
-    await Promise.all([send('4A', { taskId: id, messageId: 'a' }), send('4A', { taskId: id, messageId: 'a' })])
+    await Promise.all([
+      send('4A', { taskId: id, messageId: 'a' }),
+      send('4A', { taskId: id, messageId: 'a' }),
+    ])
     await pass(clock, async () => (await tasks.stateOf(id)) === 'completed')
     expect(await resultOf(tasks, id)).toEqual(['took 4A'])
     expect(calls).toBe(waitingRunMs === 1 ? 2 : 1)
@@ -391,7 +392,7 @@ describe('a message to a task', () => {
 
 test('a signal of a manager without a handler continues the turn at a worker', async () => {
   const { producer, worker, manager, tasks, clock } = yard()
-  worker(async (run) => `paid ${String(await run.waitFor('paid'))}`, 1).start()
+  worker(async (run) => `paid ${await run.waitFor<string>('paid')}`, 1).start()
   const { id } = await producer().send('go')
   await pass(clock, async () => (await tasks.journal(id)).some(({ entry }) => entry.kind === 'wait'))
   let seconds = 0

@@ -3,7 +3,14 @@ import pg from 'pg'
 import postgres from 'postgres'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, test } from 'vitest'
 import { DurableTaskManager } from 'a2a-tasks/durable'
-import { createProducer, createWorker, textOf, type Execute, type Producer, type Turn } from 'a2a-tasks/server'
+import {
+  createProducer,
+  createWorker,
+  textOf,
+  type Execute,
+  type Producer,
+  type Turn,
+} from 'a2a-tasks/server'
 import { postgresStore, type PostgresClient } from 'a2a-tasks/stores/postgres'
 import { skipWithoutPostgres, whenPostgres } from '../../support/postgres-server.js'
 import { gate } from '../../server/spec/support/agent.js'
@@ -73,7 +80,7 @@ whenPostgres('a producer in a transaction', () => {
     }
 
     async function shop(dispatch?: (turn: Turn) => unknown): Promise<Shop> {
-      const schema = `producer_${driver.client === undefined ? 0 : Math.random().toString(36).slice(2)}_${(schemas += 1)}`
+      const schema = `producer_${Math.random().toString(36).slice(2)}_${(schemas += 1)}`
       const store = postgresStore(driver.client, { schema })
       await store.migrate()
       await driver.begin((client) => execute(client, `CREATE TABLE ${schema}.orders (n int UNIQUE)`))
@@ -87,7 +94,10 @@ whenPostgres('a producer in a transaction', () => {
         producer: createProducer({ card, tasks, dispatch }),
         ...{ tasks, table: `${schema}.orders` },
         worker: (code) => {
-          const worker = createWorker({ card, tasks: manager(), execute: code, limits: { waitingRunMs: 1 } })
+          const worker = createWorker({
+            ...{ card, tasks: manager(), execute: code, limits: { waitingRunMs: 1 } },
+            principalOf: (id) => ({ id }),
+          })
           onTestFinished(() => worker.close({ graceMs: 0 }))
           worker.start()
         },
@@ -149,14 +159,14 @@ whenPostgres('a producer in a transaction', () => {
         driver.begin(async (client) => (await producer.send('go', { client, messageId: 'once' })).id)
       const ids = await Promise.all([send(), send(), send()])
       expect(new Set(ids).size).toBe(1)
-      expect(await done(tasks, ids[0] ?? '')).toBe('completed 1')
+      expect(await done(tasks, ids[0])).toBe('completed 1')
     })
 
     test('answers a question, and signals, if and only if it commits', async () => {
       const { producer, tasks, table, worker } = await shop()
       worker(async (run) => {
         const seat = textOf(await run.requireInput('Which seat?'))
-        return `${seat} ${String(await run.waitFor('paid'))}`
+        return `${seat} ${await run.waitFor<string>('paid')}`
       })
       const { id } = await producer.send('go')
       await tasks.waitFor(id, { until: 'interrupted' })
