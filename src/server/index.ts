@@ -8,13 +8,9 @@ export type { RequestHandler } from './request-handler.js'
 export { createWorker } from './worker.js'
 export type { StructuredWorkerOptions, Worker, WorkerOptions } from './worker.js'
 export { createProducer } from './producer.js'
-export type {
-  JoinOptions,
-  ProducedMessage,
-  ProduceOptions,
-  Producer,
-  ProducerOptions,
-} from './producer.js'
+export type { JoinOptions, ProducedMessage, ProduceOptions, Producer, ProducerOptions } from './producer.js'
+export { createSchedules } from './schedules.js'
+export type { MissedPolicy, Schedule, Schedules, SchedulesOptions, ScheduleState } from './schedules.js'
 export type { Dispatch, Turn } from './dispatch.js'
 export type { BoundAgent, DispatchContext, ObservedAgent } from './binding/bindings.js'
 export type {

@@ -68,7 +68,14 @@ import {
   corvid,
   kaos,
 } from '../../src/compat/index.js'
-import { createProducer, createRequestHandler, createWorker, SSEStream, type Run } from '../../src/server/index.js'
+import {
+  createProducer,
+  createRequestHandler,
+  createSchedules,
+  createWorker,
+  SSEStream,
+  type Run,
+} from '../../src/server/index.js'
 import { pinnedFetch, toNodeListener } from '../../src/server/node/index.js'
 import { postgresStore } from '../../src/stores/postgres/index.js'
 import { redisStore } from '../../src/stores/redis/index.js'
@@ -146,6 +153,8 @@ const FUNCTIONS: Record<string, Call> = {
   'mcpTools(2)': (of) => mcpTools(mcpRun, mcpClient, of),
   'McpTools.call(2)': async (of) => (await mcpTools(mcpRun, mcpClient)).call('x', {}, of),
   'createProducer(0)': (of: object) => createProducer({ card, tasks: shared, ...of }),
+  'createSchedules(0)': (of: object) =>
+    createSchedules({ card, tasks: shared, schedules: { a: { everyMs: 1_000, message: 'x' } }, ...of }),
   'createWorker(0)': (of: object) => createWorker({ card, execute, tasks: shared, ...of }),
   'createRequestHandler(0)': (of: object) => createRequestHandler({ card, execute, ...of }),
   'createTaskManagerHandler(0)': (of: object) =>

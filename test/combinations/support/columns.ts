@@ -8,6 +8,7 @@ import { createInboundHandler, createTaskManagerHandler, LocalTaskManager } from
 import {
   createProducer,
   createRequestHandler,
+  createSchedules,
   createWorker,
   textOf,
   type AnyTasks,
@@ -15,6 +16,7 @@ import {
   type Principal,
   type RequestHandler,
   type RequestHandlerOptions,
+  type Schedules,
 } from 'a2a-tasks/server'
 import { instrumentTasks } from 'a2a-tasks/telemetry'
 import { fakeAgent } from 'a2a-tasks/testing'
@@ -406,6 +408,30 @@ async function producer(row: Row): Promise<void> {
   expect([state, textOf({ parts: artifacts[0]?.parts ?? [] })]).toEqual(['completed', 'hello now'])
 }
 
+async function schedules(row: Row): Promise<void> {
+  // A manager of the row, of either kind.
+  const tasks = (await row.open()) as DurableTaskManager
+  const begin = (): Schedules =>
+    createSchedules({ card, tasks, schedules: { tick: { everyMs: 1_000, message: 'tick' } } })
+  if (!('lease' in tasks)) {
+    expect(begin).toThrow(/DurableTaskManager/)
+    return
+  }
+  const worker = createWorker({ card, tasks, pollMs: 20, execute: (run) => `Echo: ${run.text}` })
+  worker.start()
+  const two = [begin(), begin()]
+  onTestFinished(async () => {
+    await Promise.all([...two.map((each) => each.close()), worker.close({ graceMs: 1 })])
+  })
+  for (const each of two) each.start()
+  const ended = async (): Promise<number> => await tasks.countTasks({ state: 'completed' })
+  await expect.poll(ended, { timeout: 10_000 }).toBeGreaterThan(0)
+  await two[0]?.pause('tick')
+  expect(await two[1]?.list()).toEqual([{ name: 'tick', isPaused: true }])
+  const at = (await tasks.listTasks({ state: 'completed' })).map(({ messages }) => messages[0]?.messageId)
+  expect(new Set(at).size).toBe(at.length)
+}
+
 export const COLUMNS: readonly Column[] = [
   ...HANDLERS,
   { name: '`LocalTaskManager`', cell: everywhere, test: localTaskManager },
@@ -432,4 +458,5 @@ export const COLUMNS: readonly Column[] = [
   { name: '`fromAgentExecutor`', cell: everywhere, test: migrated },
   { name: '`dispatch`, `createWorker`', cell: overStores, test: workers },
   { name: '`createProducer`', cell: overStores, test: producer },
+  { name: '`createSchedules`', cell: overStores, test: schedules },
 ]
