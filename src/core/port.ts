@@ -28,7 +28,7 @@ export interface AddedTask<S extends string> {
 }
 
 /** A manager whose calls belong to a transaction of the application. To be destroyed before the transaction ends. */
-export type JoinedTasks<S extends string> = SharedTasks<S> & { destroy(): Promise<void> }
+type JoinedTasks<S extends string> = SharedTasks<S> & { destroy(): Promise<void> }
 
 export interface ManagerPort<S extends string> {
   readonly settings: Settings<S>
