@@ -291,7 +291,7 @@ function readChecked(value: unknown, root: string, reader: JsonReader): JsonValu
   return read
 }
 
-function readMetadata(value: object, limits: Limits): JsonObject {
+export function readMetadata(value: object, limits: Limits): JsonObject {
   const metadata = new JsonReader(limits.input, limits.maxDepth).readObject(value, 'metadata')
   refuseOwnKeys(metadata)
   return metadata

@@ -5,10 +5,11 @@
  */
 import type { NewLog } from './events.js'
 import type { FeedSource } from './feed/types.js'
-import type { MaybePromise } from './managers.js'
+import type { MaybePromise, SharedTasks } from './managers.js'
 import type { Settings } from './options.js'
 import type { RequireRoom } from './queries.js'
 import type { TaskRecord } from './task-record.js'
+import type { TaskSnapshot } from './task.js'
 import type { TaskTable } from './task-table.js'
 import type { Task } from './task.js'
 import type { Instant } from './timeline.js'
@@ -19,7 +20,18 @@ export interface AddedTask<S extends string> {
   readonly log: (timestamp: string) => NewLog<S>
   /** Whether code continues the turn. Otherwise the task waits for the user. */
   readonly isWorking: boolean
+  /** When a process finds the turn of this task, where tasks are shared. Default is at once. */
+  readonly dueIn?: ((task: TaskSnapshot<S>) => Due) | undefined
 }
+
+/** After so many ms; less than 0 is a head start. With `isStrict` nothing makes it begin earlier, otherwise `take` may. */
+export interface Due {
+  readonly ms: number
+  readonly isStrict: boolean
+}
+
+/** A manager whose calls belong to a transaction of the application. To be destroyed before the transaction ends. */
+type JoinedTasks<S extends string> = SharedTasks<S> & { destroy(): Promise<void> }
 
 export interface ManagerPort<S extends string> {
   readonly settings: Settings<S>
@@ -39,6 +51,12 @@ export interface ManagerPort<S extends string> {
   add(added: AddedTask<S>): MaybePromise<Task<S>>
   /** Adds saved tasks without events, and lets their turns continue. */
   restore(records: readonly TaskRecord<S>[], now: Instant): MaybePromise<void>
+  /**
+   * The tasks of the same store, in the transaction of this client. Absent where tasks are in memory.
+   *
+   * @throws {TypeError} when the store cannot join transactions, or not those of this client.
+   */
+  within?(client: unknown): JoinedTasks<S>
 }
 
 /** Shared by the builds of the package: a program can load both. */

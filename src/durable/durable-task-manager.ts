@@ -29,9 +29,9 @@ import { copyOf, type Origin, type Select } from './cache/change.js'
 import { endingOf } from './cache/checkpoint.js'
 import { LogReader } from './cache/log-reader.js'
 import { sharedFeed } from './feed/shared-feed.js'
+import { addTask } from './added-tasks.js'
 import { durableContext, type DurableContext } from './context.js'
 import { createTask } from './create-task.js'
-import { addFork } from './forks.js'
 import { journalOf } from './journals.js'
 import { restoreRecords } from './restore.js'
 import { LeaseHolder } from './leases/lease-holder.js'
@@ -97,8 +97,9 @@ export class DurableTaskManager<S extends string = TaskState>
     givePort<S>(this, {
       ...{ settings, limits: new Set(), feed: this.#feed },
       now: () => this.#context.timeline.now(),
-      add: (added) => addFork(this.#context, added, recoverSoon),
+      add: (added) => addTask(this.#context, added),
       restore: (records) => restoreRecords(this.#context, records, recoverSoon),
+      within: (client) => joined(options, client),
     })
   }
 
@@ -405,4 +406,17 @@ export class DurableTaskManager<S extends string = TaskState>
   #abandon(record: TaskRecord<S>, code: RemovalCode): void {
     rejectWatchers(record, code, isTerminal(record.task.state, this.lifecycle), this.post)
   }
+}
+
+/** A manager over the store in the transaction of this client. */
+function joined<S extends string>(
+  options: DurableTaskManagerOptions<S>,
+  client: unknown,
+): DurableTaskManager<S> {
+  const { store } = options
+  if (store.within === undefined)
+    throw new TypeError(
+      'This store cannot join a transaction of yours: "client" needs a postgresStore. Leave "client" out',
+    )
+  return new DurableTaskManager({ ...options, store: store.within(client), sweepIntervalMs: false })
 }

@@ -4,7 +4,7 @@
  * @module
  */
 import type { StoredEvent } from './stored-events.js'
-import { PARKED } from './leases/lease-note.js'
+import { UNHELD } from './leases/lease-note.js'
 import { MemoryFeed } from './feed/memory-feed.js'
 import { byText } from '../core/queries.js'
 import { systemClock } from '../runtime/clock.js'
@@ -270,7 +270,7 @@ class MemoryStore implements TaskStore {
       return {
         expired: Math.min(limit, expired.length),
         oldestMs: ends.reduce((oldest, endsAt) => Math.max(oldest, now - endsAt), 0),
-        held: next.slice(0, limit).filter(({ id }) => id !== PARKED).length,
+        held: next.slice(0, limit).filter(({ id }) => !UNHELD.includes(id)).length,
       }
     })
   }

@@ -213,6 +213,14 @@ export interface TaskStore extends TaskDocuments {
    * that is stored already. Absent where the database has no transactions in which other code can take part.
    */
   transact?(transaction: Transaction): Promise<TransactionResult>
+  /**
+   * This store, whose calls belong to the transaction of the application that `client` is in: they take effect when it commits,
+   * hints included. They must end before it does. Once the database has refused a call, all further ones reject with
+   * `STORE_FAILED`. Absent where the database has no such transactions.
+   *
+   * @throws {TypeError} for anything but a client of the database.
+   */
+  within?(client: unknown): TaskStore
   /** The task with this id; `undefined` when there is none. */
   get(taskId: string): Promise<StoredTask | undefined>
   /** The keys and generations of these tasks, in any order. Tasks that do not exist are left out. */

@@ -30,5 +30,7 @@ export const GATEWAY_TASK = 'gateway'
 export const GATEWAY_END = 'gateway-ended'
 /** What a process has spent of a budget over a window: the rest of the kind is a hash of the window and its owner. */
 export const BUDGET_WINDOW = 'budget:'
+/** Up to which time the tasks of a schedule have begun. */
+export const SCHEDULE = 'schedule'
 /** The span of a task that a process has released. */
 export const TRACE = 'trace'

@@ -62,8 +62,8 @@ export type FollowUpPolicy = 'queue' | 'steer' | 'reject'
 export interface ErrorContext {
   /**
    * The step that failed: `execute`, `dispatch`, `authenticate`, `extendedCard`, `onFollowUp`, `onBudget`, `budget` (what was
-   * spent is to be written to the store), `push`, `waitingTasks` (tasks that wait for the user are to be canceled), or the name of
-   * the operation.
+   * spent is to be written to the store), `push`, `waitingTasks` (tasks that wait for the user are to be canceled), `schedule`, or
+   * the name of the operation.
    * From a `LocalTaskManager`: `processFn`, `describeError` or `shutdown`.
    */
   readonly during: string

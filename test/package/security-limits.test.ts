@@ -36,6 +36,7 @@ describe.each(GUIDES)('the limits under "%s" and in the guide %s', (section, gui
 const NO_LIMITS = [
   ...[
     'baseDelayMs',
+    'everyMs',
     'expirySkewMs',
     'heartbeatMs',
     'expiresInMs',

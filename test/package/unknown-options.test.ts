@@ -68,7 +68,14 @@ import {
   corvid,
   kaos,
 } from '../../src/compat/index.js'
-import { createRequestHandler, createWorker, SSEStream, type Run } from '../../src/server/index.js'
+import {
+  createProducer,
+  createRequestHandler,
+  createSchedules,
+  createWorker,
+  SSEStream,
+  type Run,
+} from '../../src/server/index.js'
 import { pinnedFetch, toNodeListener } from '../../src/server/node/index.js'
 import { postgresStore } from '../../src/stores/postgres/index.js'
 import { redisStore } from '../../src/stores/redis/index.js'
@@ -145,6 +152,9 @@ const FUNCTIONS: Record<string, Call> = {
   'mcpAgent(1)': (of: object) => mcpAgent(any({}), { card, ...of }),
   'mcpTools(2)': (of) => mcpTools(mcpRun, mcpClient, of),
   'McpTools.call(2)': async (of) => (await mcpTools(mcpRun, mcpClient)).call('x', {}, of),
+  'createProducer(0)': (of: object) => createProducer({ card, tasks: shared, ...of }),
+  'createSchedules(0)': (of: object) =>
+    createSchedules({ card, tasks: shared, schedules: { a: { everyMs: 1_000, message: 'x' } }, ...of }),
   'createWorker(0)': (of: object) => createWorker({ card, execute, tasks: shared, ...of }),
   'createRequestHandler(0)': (of: object) => createRequestHandler({ card, execute, ...of }),
   'createTaskManagerHandler(0)': (of: object) =>
@@ -269,6 +279,9 @@ const METHODS: Record<string, Call> = {
     new RemoteAgent({ name: 'a', cardUrl: url }).processMessage([], of),
   'RequestHandler.close(0)': (of) => handler.close(of),
   'Worker.close(0)': (of) => createWorker({ card, execute, tasks: shared }).close(of),
+  'Producer.send(0)': (of: object) => createProducer({ card, tasks: shared }).send({ parts, ...of }),
+  'Producer.send(1)': (of) => createProducer({ card, tasks: shared }).send('x', of),
+  'Producer.signal(3)': (of) => createProducer({ card, tasks: shared }).signal('t', 'x', 1, of),
   'RequestHandler.dispatch(1)': (of) => handler.dispatch({}, of),
   'SSEStream.response(0)': (of) => new SSEStream().response(of),
   'TaskManagerHandler.close(0)': (of) => sessionHandler.close(of),

@@ -33,9 +33,11 @@ export class Ledger {
   }
 
   onEffect(replica: string, method: string, given: readonly unknown[], result: unknown): void {
-    if (method === 'create' && result === true && this.events.length === 0) {
+    if (method === 'create' && result === true) {
       const { events, head } = given[0] as Creation
       this.taskId ??= head.id
+      if (head.id !== this.taskId) this.faults.push('the first message begins a second task')
+      if (this.events.length > 0) return
       this.#append(replica, events.map(fromStored))
     } else if (method === 'commit' && result === 'committed') {
       this.#append(replica, (given[0] as Commit).events.map(fromStored))

@@ -3,11 +3,13 @@ import { TaskManager, type Clock } from 'a2a-tasks'
 import { A2AClient } from 'a2a-tasks/client'
 import { DurableTaskManager, type TaskStore } from 'a2a-tasks/durable'
 import {
+  createProducer,
   createRequestHandler,
   createWorker,
   textOf,
   type Execute,
   type Principal,
+  type Producer,
   type RequestHandler,
   type Turn,
   type Worker,
@@ -47,6 +49,7 @@ export class Replica implements Owner {
   readonly tasks: DurableTaskManager
   readonly handler: RequestHandler<Principal, DurableTaskManager>
   readonly worker: Worker | undefined
+  readonly producer: Producer | undefined
   readonly #shared: Shared
   #onGone: () => void = () => undefined
 
@@ -95,6 +98,8 @@ export class Replica implements Owner {
     this.handler = createRequestHandler<Principal, DurableTaskManager>({
       ...{ ...common, ...http, dispatch, priorityOf },
     })
+    const { card, tasks } = common
+    if (schedule.hasProducers) this.producer = createProducer({ card, tasks, dispatch, onError })
     if (slot === 0 && replicas > 1 && isFirstWithoutWorker) return
     this.worker = createWorker<Principal, DurableTaskManager>({
       ...{ ...common, ...code, priorityOf, pollMs: SWEEP_MS },

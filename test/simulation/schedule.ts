@@ -49,6 +49,8 @@ export interface Schedule {
   readonly isFirstWithoutWorker: boolean
   /** The head start of the turns that workers take, in ms. */
   readonly priorityMs: number
+  /** Whether programs without a handler send some of the messages and signals. */
+  readonly hasProducers: boolean
   /** Whether the user sends HTTP requests. */
   readonly overHttp: boolean
   /** The single faults that happen, by their names. Default are those that follow from the seed. */
@@ -100,13 +102,20 @@ export function scheduleOf(seed: number): Schedule {
 /** The schedules with smaller seeds are as they were before there were workers. */
 export const WITH_WORKERS = 80_000_000
 
-function workOf(seed: number): Pick<Schedule, 'work' | 'isFirstWithoutWorker' | 'priorityMs'> {
-  if (seed < WITH_WORKERS) return { work: 'here', isFirstWithoutWorker: false, priorityMs: 0 }
+/** Those with smaller seeds are as they were before there were producers. */
+export const WITH_PRODUCERS = 85_000_000
+
+type Work = Pick<Schedule, 'work' | 'isFirstWithoutWorker' | 'hasProducers' | 'priorityMs'>
+
+function workOf(seed: number): Work {
+  const hasProducers = seed >= WITH_PRODUCERS
+  if (seed < WITH_WORKERS) return { work: 'here', isFirstWithoutWorker: false, priorityMs: 0, hasProducers }
   const random = new Random(hashOf(seed, 5))
   return {
     work: random.pick(['store', 'queue']),
     isFirstWithoutWorker: random.chance(0.5),
     priorityMs: random.pick([0, 1_000, 600_000]),
+    hasProducers,
   }
 }
 

@@ -4,7 +4,7 @@ import { read } from '../support/repository.js'
 import { WIDE, WIDEST } from './functions.js'
 import { MUTATIONS } from './mutations.js'
 import { reportOf } from './report.js'
-import { WITH_WORKERS } from './schedule.js'
+import { WITH_PRODUCERS, WITH_WORKERS } from './schedule.js'
 import { playMany } from './workers.js'
 
 test.each([
@@ -12,6 +12,7 @@ test.each([
   [500, WIDE],
   [500, WIDEST],
   [500, WITH_WORKERS],
+  [500, WITH_PRODUCERS],
   // A task whose turn was handed out is canceled, while an agent waits for its answer.
   [1, 80_009_893],
 ])('%d schedules from %d on lead to what the rules say', { timeout: 600_000 }, async (count, from) => {

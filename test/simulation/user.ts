@@ -4,13 +4,20 @@ import { fold, hasEnded, rpc, taskIn, textIn, type Answer, type SeenTask, type S
 import { TIMEOUT_MS, type Network } from './network.js'
 import { SLOW_MS } from './store.js'
 import { call } from './call.js'
-import type { Replica } from './replica.js'
+import { USER, type Replica } from './replica.js'
 
 export interface City extends Network {
   /** A process that answers, or the ruins of one. */
   readonly replicas: readonly Replica[]
   /** How many signals of this name the log has. */
   readonly signaled: (name: string) => number
+}
+
+interface Sent {
+  readonly messageId: string
+  readonly role: string
+  readonly taskId?: string
+  readonly parts: readonly { readonly text: string }[]
 }
 
 /** Messages that a client does not repeat. */
@@ -57,7 +64,11 @@ export class User {
     this.#read(taskIn(await this.#request('GetTask', { id })))
   }
 
-  async #send(message: object): Promise<Answer | undefined> {
+  async #send(message: Sent): Promise<Answer | undefined> {
+    if (this.#city.schedule.hasProducers && this.#city.decisions.choose('sent by a producer', 2) === 1) {
+      const answer = await this.#produce(message)
+      if (answer !== undefined) return answer
+    }
     return await this.#request('SendMessage', { message, configuration: { returnImmediately: true } })
   }
 
@@ -95,6 +106,18 @@ export class User {
     if (decisions.fails('network', `user ${method} response`)) return undefined
     // These methods do not stream.
     return answer as Answer | undefined
+  }
+
+  /** `undefined` where there is no producer. */
+  async #produce({ messageId, taskId, parts }: Sent): Promise<Answer | undefined> {
+    const replica = this.#replica('producer')
+    const { producer, handler } = replica
+    if (producer === undefined || replica.isDead) return undefined
+    const sending = producer.send({ parts }, { messageId, taskId, principal: USER }).then(
+      async ({ id }) => taskIn(await handler.dispatch(rpc('GetTask', { id }), { principal: USER })),
+      (error: unknown): Answer => ({ error: { message: String(error) } }),
+    )
+    return await this.#untilGone(replica, sending)
   }
 
   #replica(method: string): Replica {

@@ -12,6 +12,15 @@ import { readTrace, type TraceHeaders } from '../../runtime/trace-headers.js'
  */
 export const PARKED = 'parked'
 
+/**
+ * As {@link PARKED}, of a task whose turn is not to begin before the lease expires: no signal, message or `take` makes it begin
+ * earlier.
+ */
+export const DELAYED = 'delayed'
+
+/** The ids of leases that no process holds. */
+export const UNHELD: readonly string[] = [PARKED, DELAYED]
+
 /** The restarts of a task whose work any process is to continue: the first time, this is none. */
 export const NO_RESTART = -1
 

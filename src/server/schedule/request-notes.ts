@@ -41,17 +41,19 @@ function fromNote(note: JsonValue | undefined): RequestNote {
   return isNote ? note : {}
 }
 
+type Needed<P extends Principal> = Pick<Settings<P>, 'onError' | 'principalOf' | 'dialects'>
+
 /**
  * Documents that hold the rest of a request whose message is forwarded to the process that works on the task. A document
  * is stored before its message is sent, and deleted once a run has dealt with the message.
  */
 export class RequestNotes<P extends Principal> {
-  readonly #settings: Settings<P>
+  readonly #settings: Needed<P>
   readonly #documents: TaskDocuments | undefined
   #hasWarned = false
 
   /** @param documents - Absent where tasks are in memory: no message is forwarded there. */
-  constructor(settings: Settings<P>, documents?: TaskDocuments) {
+  constructor(settings: Needed<P>, documents?: TaskDocuments) {
     this.#settings = settings
     this.#documents = documents
   }

@@ -4,12 +4,13 @@
  * @module
  */
 import { describe } from '../../runtime/describe.js'
+import { hasMethods } from '../../runtime/options.js'
 import type { Parameter, PostgresClient } from './clients.js'
 import { BIGINT, BOOLEAN, INTEGER, TEXT } from './clients.js'
 import type { PgliteDatabase, PgliteTransaction } from './clients.js'
 import { PgConnection } from './pg-connection.js'
 import { postgresJs } from './postgres-js.js'
-import type { Connection, Row, Statements } from './statements.js'
+import { noTransaction, type Connection, type Row, type Statements } from './statements.js'
 
 /** @throws {TypeError} naming the option when the client belongs to no supported driver. */
 export function connectionOf(option: string, client: PostgresClient, prepare: boolean): Connection {
@@ -30,6 +31,11 @@ function pglite(database: PgliteDatabase): Connection {
     ...pgliteStatements(database),
     async transaction(work) {
       await database.transaction((own) => work(own, pgliteStatements(own)))
+    },
+    within(client) {
+      if (!hasMethods(client, 'query', 'exec') || 'waitReady' in client) throw noTransaction(client)
+      // It has the methods of a transaction, and the application says that it is one.
+      return pgliteStatements(client as object as PgliteTransaction)
     },
     async listen(channel, onPayload) {
       const unlisten = await database.listen(channel, onPayload)

@@ -51,6 +51,13 @@ export function toStoreError(thrown: unknown, operation: string, schema: string)
   return new A2AError('STORE_FAILED', text, { operation }, { cause: thrown })
 }
 
+/** The error of a call in a transaction of the application, which takes no more calls: to repeat it is useless. */
+export function ofTransaction(failure: unknown, operation: string): A2AError {
+  if (A2AError.is(failure)) return failure
+  const text = `Your transaction has failed: ${operation}. Roll it back`
+  return new A2AError('STORE_FAILED', text, { operation }, { cause: failure })
+}
+
 /** Whether a transaction was rolled back for the sake of another one, and has to start over. */
 export function isStale(thrown: unknown): boolean {
   const code = codeOf(thrown)

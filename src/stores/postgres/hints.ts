@@ -11,19 +11,13 @@ import { toArray } from './text.js'
 /** In bytes. PostgreSQL accepts payloads of less than 8,000. */
 const MAX_PAYLOAD_BYTES = 7_900
 
-export function hintsOf(
-  channel: string,
-  notify: (text: string, payloads: string) => Promise<unknown>,
-  listener: Connection,
-): StoreHints {
+type Notify = (text: string, payloads: string) => Promise<unknown>
+
+export function hintsOf(channel: string, notify: Notify, listener: Connection): StoreHints {
   // A hint that a crash of the database loses costs nothing, so this transaction does not wait for the disk.
-  const text = `SELECT pg_notify('${channel}', payload)::text, set_config('synchronous_commit', 'off', true)
-    FROM unnest($1::text::text[]) AS payload`
+  const text = notifying(channel, `, set_config('synchronous_commit', 'off', true)`)
   return {
-    async publish(hints) {
-      const payloads = payloadsOf(hints)
-      if (payloads.length > 0) await notify(text, toArray(payloads))
-    },
+    publish: (hints) => publish(hints, text, notify),
     async listen(onHint, onGap, signal) {
       const onPayload = (payload: string): void => {
         for (const hint of toHints(payload)) onHint(hint)
@@ -34,6 +28,24 @@ export function hintsOf(
       }
     },
   }
+}
+
+/** As {@link hintsOf}, in a transaction of the application: hints arrive when it commits. Nobody listens in it. */
+export function joinedHints(channel: string, notify: Notify): StoreHints {
+  const text = notifying(channel)
+  return {
+    publish: (hints) => publish(hints, text, notify),
+    listen: () => Promise.resolve(() => Promise.resolve()),
+  }
+}
+
+function notifying(channel: string, also = ''): string {
+  return `SELECT pg_notify('${channel}', payload)::text${also} FROM unnest($1::text::text[]) AS payload`
+}
+
+async function publish(hints: readonly Hint[], text: string, notify: Notify): Promise<void> {
+  const payloads = payloadsOf(hints)
+  if (payloads.length > 0) await notify(text, toArray(payloads))
 }
 
 /** Encodes lists of `[task id, generation]` as JSON in ASCII. Even the longest id fits into one payload. */

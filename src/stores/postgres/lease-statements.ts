@@ -3,8 +3,7 @@
  *
  * @module
  */
-import { PARKED } from '../../durable/leases/lease-note.js'
-import { NOW } from './task-statements.js'
+import { isUnheld, NOW } from './task-statements.js'
 
 export type LeaseStatements = ReturnType<typeof leaseStatements>
 
@@ -38,13 +37,13 @@ export function leaseStatements(s: string) {
         ORDER BY t.task FOR NO KEY UPDATE OF t
       )
       UPDATE ${s}.tasks t SET lease_until = ${NOW('$5')} + $4::bigint,
-        parked_until = CASE WHEN t.lease_id = '${PARKED}' THEN ${NOW('$5')} + $4::bigint END
+        parked_until = CASE WHEN ${isUnheld('t.lease_id')} THEN ${NOW('$5')} + $4::bigint END
       FROM locked WHERE t.task = locked.task RETURNING t.lease_id`,
     release: `UPDATE ${s}.tasks SET lease_id = NULL, lease_until = NULL, parked_until = NULL
       WHERE ${key} AND lease_id = $3 AND ($4::int IS NULL OR generation = $4::int) RETURNING 'true'`,
     replace: `WITH replaced AS (
         UPDATE ${s}.tasks SET lease_id = $5, lease_until = ${NOW('$8')} + $6::bigint,
-          parked_until = CASE WHEN $5 = '${PARKED}' THEN ${NOW('$8')} + $6::bigint END
+          parked_until = CASE WHEN ${isUnheld('$5')} THEN ${NOW('$8')} + $6::bigint END
         WHERE ${key} AND lease_id = $3 AND ($4::int IS NULL OR generation = $4::int) RETURNING task
       ), noted AS (
         UPDATE ${s}.contents c SET lease_note = $7 FROM replaced WHERE c.task = replaced.task
@@ -84,6 +83,6 @@ export function leaseStatements(s: string) {
               AND lease_until > 0 AND lease_until <= (SELECT now FROM time)
             ORDER BY parked_until LIMIT 1)), 0)::text,
         least($2::int, (SELECT count(*) FROM held, time
-          WHERE lease_until > now AND lease_id <> '${PARKED}'))::text`,
+          WHERE lease_until > now AND NOT ${isUnheld('lease_id')}))::text`,
   }
 }

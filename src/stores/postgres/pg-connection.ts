@@ -6,9 +6,11 @@
 import { sleep } from '../../runtime/timers.js'
 import { listenerOf } from '../../durable/shared-listener.js'
 import type { Parameter, PgClient, PgPool } from './clients.js'
+import { noTransaction } from './statements.js'
 import type { Connection, Row, Statements, TransactionWork } from './statements.js'
 import { listenOver } from './listening.js'
 import { checkOut } from './pool-client.js'
+import { hasMethods } from '../../runtime/options.js'
 
 const ROLLBACK_MS = 1_000
 
@@ -64,6 +66,13 @@ export class PgConnection implements Connection {
     } finally {
       release(isBroken)
     }
+  }
+
+  within(client: unknown): Statements {
+    if (!hasMethods(client, 'query', 'connect') || 'totalCount' in client) throw noTransaction(client)
+    // A client of the driver has these methods.
+    const own = client as object as PgClient
+    return this.#statementsOf((use) => use(own))
   }
 
   listen(

@@ -7,6 +7,7 @@ import { keepAliveClock } from '../../runtime/clock.js'
 import { BIGINT, BOOLEAN, INTEGER, TEXT } from './clients.js'
 import type { Change, Parameter, PostgresJsReserved, PostgresJsSql, PostgresJsStatements } from './clients.js'
 import { isDisconnected } from './errors.js'
+import { noTransaction } from './statements.js'
 import type { Connection, Row, Statements, TransactionWork } from './statements.js'
 
 /** How long a call may wait for a connection, in ms. Managers try again, for their `storeRetryMs`. */
@@ -58,6 +59,13 @@ export function postgresJs(sql: PostgresJsSql, isPrepared: boolean): Connection 
   return {
     ...postgresJsStatements(sql, prepare),
     transaction: (work) => transactionOf(sql, prepare, work),
+    within(client) {
+      // The client itself can begin a transaction, and is in none.
+      if (typeof client !== 'function' || !('unsafe' in client) || 'begin' in client)
+        throw noTransaction(client)
+      // A client of the driver has this method.
+      return postgresJsStatements(client as never, prepare)
+    },
     async listen(channel, onPayload, onGap) {
       let isFirst = true
       // The driver subscribes again by itself and calls this each time.

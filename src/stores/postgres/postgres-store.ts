@@ -26,16 +26,16 @@ import type {
 } from '../../durable/task-store.js'
 import type { DocumentCursor, TaskDocument } from '../../core/managers.js'
 import { Groups, type GroupLimits } from '../../durable/groups.js'
-import type { CallQueue, StoreOperation } from '../../durable/call-queue.js'
+import { CallQueue, limitsFor, type StoreOperation } from '../../durable/call-queue.js'
 import type { Parameter, PostgresClient } from './clients.js'
 import { commitStatement, groupStatement, keyOf, whyNotCommitted, written } from './commits.js'
 import type { WrittenCommit } from './commits.js'
 import { connectionOf } from './connection.js'
-import type { Connection, Row } from './statements.js'
+import type { Connection, Row, Statements } from './statements.js'
 import { documentStatements, type DocumentStatements } from './document-statements.js'
-import { toStoreError, isAnswer, isStale } from './errors.js'
+import { toStoreError, isAnswer, isStale, ofTransaction } from './errors.js'
 import { feedSetUp, PostgresFeed } from './feed.js'
-import { hintsOf } from './hints.js'
+import { hintsOf, joinedHints } from './hints.js'
 import { leaseStatements, type LeaseStatements } from './lease-statements.js'
 import { countStatement, listStatement } from './query-statements.js'
 import { queueOf } from './queue.js'
@@ -93,24 +93,29 @@ const MAX_TRIES = 100
 const COMMITTED: Row = ['committed']
 const GROUPS: GroupLimits = { members: 128, size: 1_048_576, groups: 2 }
 
-type Statements = TaskStatements & LeaseStatements & DocumentStatements
+type Sql = TaskStatements & LeaseStatements & DocumentStatements
 
 class Store implements PostgresStore {
   readonly hints: StoreHints | undefined
   readonly feed: PostgresFeed | undefined
+  readonly #given: readonly [client: PostgresClient, options: PostgresStoreOptions]
   readonly #connection: Connection
+  /** Those of the transaction that this store belongs to. */
+  readonly #joined: Statements | undefined
   readonly #queue: CallQueue
   /** The quoted schema name. */
   readonly #schema: string
-  readonly #sql: Statements
+  readonly #sql: Sql
   readonly #now: (() => number) | undefined
   readonly #feedSize: number | undefined
   readonly #groups: Groups<WrittenCommit, CommitResult>
 
-  constructor(client: PostgresClient, options: PostgresStoreOptions) {
+  constructor(client: PostgresClient, options: PostgresStoreOptions, joined?: Statements) {
     const { schema, now, prepare, listen = client, feedSize } = validated(options)
+    this.#given = [client, options]
     this.#connection = connectionOf('client', client, prepare)
-    this.#queue = queueOf(client)
+    this.#joined = joined
+    this.#queue = joined === undefined ? queueOf(client) : new CallQueue(() => limitsFor(1))
     this.#schema = `"${schema}"`
     this.#sql = {
       ...taskStatements(this.#schema),
@@ -123,11 +128,17 @@ class Store implements PostgresStore {
     if (feedSize !== undefined && feedSize > 0) {
       this.feed = new PostgresFeed(this.#schema, feedSize, (...given) => this.#rows('feed', ...given))
     }
-    if (listen !== false) {
+    if (listen === false) return
+    const notify = (text: string, payloads: string) => this.#rows('publish', text, [payloads])
+    if (joined !== undefined) this.hints = joinedHints(`${schema}_hints`, notify)
+    else {
       if (listen === client) requireRoom(client)
-      const notify = (text: string, payloads: string) => this.#rows('publish', text, [payloads])
       this.hints = hintsOf(`${schema}_hints`, notify, connectionOf('listen', listen, prepare))
     }
+  }
+
+  within(client: unknown): TaskStore {
+    return new Store(...this.#given, this.#connection.within(client))
   }
 
   async migrate(): Promise<void> {
@@ -311,12 +322,16 @@ class Store implements PostgresStore {
     const { text, parameters } = commitStatement(this.#sql, commit)
     const why = whyNotCommitted(this.#sql, commit.change)
     const attempt = async (): Promise<Row | undefined> => {
-      const changed = await this.#call('commit', () => this.#connection.count(text, parameters))
+      const changed = await this.#call('commit', () => this.#statements.count(text, parameters))
       return changed > 0 ? COMMITTED : undefined
     }
     const [result] = (await this.#change('commit', attempt, why.text, why.parameters)) ?? []
     // The statements return only results of this type.
     return (result ?? 'missing') as CommitResult
+  }
+
+  get #statements(): Statements {
+    return this.#joined ?? this.#connection
   }
 
   /** The time by the store's own clock, or `null` for the clock of the database. */
@@ -351,14 +366,15 @@ class Store implements PostgresStore {
   }
 
   #rows(operation: StoreOperation, text: string, parameters: readonly Parameter[]): Promise<readonly Row[]> {
-    return this.#call(operation, () => this.#connection.rows(text, parameters))
+    return this.#call(operation, () => this.#statements.rows(text, parameters))
   }
 
   async #call<T>(operation: StoreOperation, statement: () => Promise<T>): Promise<T> {
     try {
       return await this.#queue.run(operation, statement)
     } catch (error) {
-      throw toStoreError(error, operation, this.#schema.replaceAll('"', ''))
+      const failure = toStoreError(error, operation, this.#schema.replaceAll('"', ''))
+      throw this.#joined === undefined ? failure : ofTransaction(failure, operation)
     }
   }
 }

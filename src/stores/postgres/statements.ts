@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { describe } from '../../runtime/describe.js'
 import type { Parameter } from './clients.js'
 
 /** The columns of a row, in the order of the statement. Every column is selected as text. */
@@ -22,6 +23,12 @@ export interface Connection extends Statements {
    */
   transaction(work: TransactionWork): Promise<void>
   /**
+   * Statements in the transaction that a client of the same driver is in.
+   *
+   * @throws {TypeError} for another client.
+   */
+  within(client: unknown): Statements
+  /**
    * Listens to `channel`. Resolves once the subscription is active, to a function that ends it. `onGap` is called when
    * the subscription is active again after an interruption, in which notifications may have been lost. `signal` ends it
    * earlier.
@@ -32,6 +39,13 @@ export interface Connection extends Statements {
     onGap: () => void,
     signal?: AbortSignal,
   ): Promise<() => Promise<void> | void>
+}
+
+/** The error for what is no client of a transaction. */
+export function noTransaction(client: unknown): TypeError {
+  return new TypeError(
+    `"client" must be the client in which your transaction has begun: of the Pool, of sql.begin(), or of transaction() of the PGlite, got ${describe(client)}`,
+  )
 }
 
 export type TransactionWork = (client: unknown, statements: Statements) => Promise<void>

@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { UNHELD } from '../../durable/leases/lease-note.js'
 
 /** Stands for every generation of a task that is to be deleted. */
 export const ANY_GENERATION = 0
@@ -62,8 +63,9 @@ export function taskStatements(s: string) {
 function create(s: string): string {
   return `WITH made AS (
       INSERT INTO ${s}.tasks (id, created_at, generation, state, ended, updated_at, updated_second,
-        skill, context_id, owner, lease_id, lease_until)
-      VALUES ($1, $2, $3, $4, $5, $6, left($6, 19), $7, $8, $9, $10, ${NOW('$12')} + $11::bigint)
+        skill, context_id, owner, lease_id, lease_until, parked_until)
+      VALUES ($1, $2, $3, $4, $5, $6, left($6, 19), $7, $8, $9, $10, ${NOW('$12')} + $11::bigint,
+        CASE WHEN ${isUnheld('$10::text')} THEN ${NOW('$12')} + $11::bigint END)
       ON CONFLICT (id) DO NOTHING RETURNING task
     ), kept AS (
       INSERT INTO ${s}.contents (task, generation, checkpoint, lease_note, creation_id)
@@ -140,6 +142,11 @@ function leaseAfter(ended: string, expires: string): string {
         lease_until = CASE WHEN ${ended} THEN NULL WHEN t.lease_id = ${expires} THEN 0 ELSE t.lease_until END,
         parked_until = CASE WHEN ${ended} THEN NULL
           WHEN t.lease_id = ${expires} AND t.parked_until IS NOT NULL THEN 0 ELSE t.parked_until END`
+}
+
+/** Whether no process holds the lease with this id. */
+export function isUnheld(leaseId: string): string {
+  return `${leaseId} IN (${UNHELD.map((id) => `'${id}'`).join(', ')})`
 }
 
 /** The time in ms: the parameter, or the time of the database where the parameter is null. */

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { PARKED } from '../../durable/leases/lease-note.js'
+import { UNHELD } from '../../durable/leases/lease-note.js'
 import { script } from './scripts.js'
 
 /**
@@ -58,7 +58,7 @@ local first = redis.call('ZRANGEBYSCORE', leases, '(0', time, 'WITHSCORES', 'LIM
 local others, held = redis.call('ZRANGEBYSCORE', leases, '(' .. time, '+inf', 'LIMIT', ARGV[3], ARGV[4]), 0
 for _, id in ipairs(others) do
   local lease = redis.call('HGET', key('task', id), 'lease')
-  if lease and lease ~= '${PARKED}' then held = held + 1 end
+  if lease and ${UNHELD.map((id) => `lease ~= '${id}'`).join(' and ')} then held = held + 1 end
 end
 local expired = math.min(tonumber(ARGV[2]), redis.call('ZCOUNT', leases, '-inf', time))
 return { expired, first[2] and time - first[2] or 0, held, #others }

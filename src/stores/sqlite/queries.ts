@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { PARKED } from '../../durable/leases/lease-note.js'
+import { UNHELD } from '../../durable/leases/lease-note.js'
 import type { StoreFilter, StoreQuery } from '../../durable/task-store.js'
 import { toColumn } from './text.js'
 
@@ -67,7 +67,7 @@ function leaseQueries(prefix: string) {
     // Commits make leases end at 0.
     firstEnd: `SELECT ends_at FROM ${leases} WHERE ends_at > 0 AND ends_at <= ? ORDER BY ends_at LIMIT 1`,
     heldCount: `SELECT COUNT(*) AS count FROM (SELECT id FROM ${leases} WHERE ends_at > ? ORDER BY ends_at LIMIT ?)
-      WHERE id <> '${PARKED}'`,
+      WHERE id NOT IN (${UNHELD.map((id) => `'${id}'`).join(', ')})`,
   }
 }
 

@@ -387,6 +387,7 @@ export const leaseCountTests: StoreTests = {
       await put(store, id, { lease: { id: `lease of ${id}`, ttlMs } })
     const asleep = keyOf((await put(store, 'asleep', { lease: { id: 's', ttlMs: 10 } })).task)
     await store.release(asleep, 's', undefined, { id: 'parked', ttlMs: 500 })
+    await put(store, 'delayed', { lease: { id: 'delayed', ttlMs: 1_000 } })
     equal('leaseCounts() before any expiry', await counts(), { expired: 0, oldestMs: 0, held: 4 })
     clock.ms += 30
     equal('leaseCounts() after two', await counts(), { expired: 2, oldestMs: 20, held: 2 })

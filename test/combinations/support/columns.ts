@@ -6,7 +6,9 @@ import { A2AGateway, AgentRegistry, custom, gatewayRequestHandler } from 'a2a-ta
 import { createInspector } from 'a2a-tasks/inspector'
 import { createInboundHandler, createTaskManagerHandler, LocalTaskManager } from 'a2a-tasks/compat'
 import {
+  createProducer,
   createRequestHandler,
+  createSchedules,
   createWorker,
   type PriorityOf,
   textOf,
@@ -15,6 +17,7 @@ import {
   type Principal,
   type RequestHandler,
   type RequestHandlerOptions,
+  type Schedules,
 } from 'a2a-tasks/server'
 import { instrumentTasks } from 'a2a-tasks/telemetry'
 import { fakeAgent } from 'a2a-tasks/testing'
@@ -392,6 +395,53 @@ async function workers(row: Row): Promise<void> {
   expect(result).toMatchObject({ type: 'completed', text: 'Echo: hello' })
 }
 
+async function producer(row: Row): Promise<void> {
+  // A manager of the row, of either kind.
+  const tasks = (await row.open()) as DurableTaskManager
+  if (!('lease' in tasks)) {
+    expect(() => createProducer({ card, tasks })).toThrow(/DurableTaskManager/)
+    return
+  }
+  const worker = createWorker({
+    ...{ card, tasks, pollMs: 20 },
+    execute: async (run) => `${textOf(await run.requireInput('What?'))} ${await run.waitFor<string>('when')}`,
+  })
+  worker.start()
+  onTestFinished(() => worker.close({ graceMs: 1 }))
+  const { send, signal } = createProducer({ card, tasks })
+  const { id } = await send('go', { messageId: 'a', notBefore: Date.now() + 30 })
+  expect(await send('go', { messageId: 'a' })).toMatchObject({ id })
+  await tasks.waitFor(id, { until: 'interrupted' })
+  await send('hello', { taskId: id })
+  await signal(id, 'when', 'now')
+  const { state, artifacts } = await tasks.waitFor(id)
+  expect([state, textOf({ parts: artifacts[0]?.parts ?? [] })]).toEqual(['completed', 'hello now'])
+}
+
+async function schedules(row: Row): Promise<void> {
+  // A manager of the row, of either kind.
+  const tasks = (await row.open()) as DurableTaskManager
+  const begin = (): Schedules =>
+    createSchedules({ card, tasks, schedules: { tick: { everyMs: 1_000, message: 'tick' } } })
+  if (!('lease' in tasks)) {
+    expect(begin).toThrow(/DurableTaskManager/)
+    return
+  }
+  const worker = createWorker({ card, tasks, pollMs: 20, execute: (run) => `Echo: ${run.text}` })
+  worker.start()
+  const two = [begin(), begin()]
+  onTestFinished(async () => {
+    await Promise.all([...two.map((each) => each.close()), worker.close({ graceMs: 1 })])
+  })
+  for (const each of two) each.start()
+  const ended = async (): Promise<number> => await tasks.countTasks({ state: 'completed' })
+  await expect.poll(ended, { timeout: 10_000 }).toBeGreaterThan(0)
+  await two[0]?.pause('tick')
+  expect(await two[1]?.list()).toEqual([{ name: 'tick', isPaused: true }])
+  const at = (await tasks.listTasks({ state: 'completed' })).map(({ messages }) => messages[0]?.messageId)
+  expect(new Set(at).size).toBe(at.length)
+}
+
 export const COLUMNS: readonly Column[] = [
   ...HANDLERS,
   { name: '`LocalTaskManager`', cell: everywhere, test: localTaskManager },
@@ -417,4 +467,6 @@ export const COLUMNS: readonly Column[] = [
   { name: 'limits of one user', cell: everywhere, test: ownerLimits },
   { name: '`fromAgentExecutor`', cell: everywhere, test: migrated },
   { name: '`dispatch`, `createWorker`', cell: overStores, test: workers },
+  { name: '`createProducer`', cell: overStores, test: producer },
+  { name: '`createSchedules`', cell: overStores, test: schedules },
 ]
