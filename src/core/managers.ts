@@ -408,10 +408,13 @@ export interface LeasedTasks<S extends string = TaskState> extends SyncTasks<S> 
   /**
    * As {@link release}, of a task whose work is to be done: another process takes it. This is not one of its restarts.
    *
-   * @param againMs - When a sweep finds the task, in ms from now, if no process has taken it by then. Default is that a sweep
-   *   of any process finds it at once, and processes that {@link takeDue} are told.
+   * @param againMs - When a sweep finds the task, in ms from now, if no process has taken it by then. Doubles each time that the
+   *   task is handed out as it was, up to an hour. Default is that a sweep of any process finds it at once, and processes that
+   *   {@link takeDue} are told.
    */
   handOut(taskId: string, againMs?: number): Promise<boolean>
+  /** Has a sweep find a task `inMs` from now that was handed out, if no process has taken it. */
+  handOutSoon(key: TaskKey, inMs: number): Promise<void>
   /**
    * Has this process look for work that no process does, as sweeps do, for as long as {@link LeasedTasksListener.hasRoom}. From
    * now on it also looks when another process hands a task out, where the store has hints.

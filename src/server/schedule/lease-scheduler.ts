@@ -250,7 +250,7 @@ export class LeaseScheduler<P extends Principal> {
     if (!(await leased.handOut(id, dispatcher.againMs))) return 'again'
     queues.delete(id)
     this.#unread.delete(id)
-    dispatcher.send(task)
+    dispatcher.send(task, (inMs) => leased.handOutSoon(task, inMs))
     return 'left'
   }
 
