@@ -1,0 +1,10 @@
+/**
+ * What the tests say.
+ *
+ * @module
+ */
+
+/** Different texts. */
+export function texts(count: number): string[] {
+  return Array.from({ length: count }, (_, at) => `text ${at}`)
+}
