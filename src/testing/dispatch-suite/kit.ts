@@ -1,5 +1,5 @@
 /**
- * What the tests of the suite use.
+ * Types of the suite's tests.
  *
  * @module
  */

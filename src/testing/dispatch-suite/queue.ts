@@ -1,5 +1,5 @@
 /**
- * What {@link testDispatch} tests.
+ * Types of a queue under test.
  *
  * @module
  */

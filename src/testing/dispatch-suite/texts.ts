@@ -1,5 +1,5 @@
 /**
- * What the tests say.
+ * Texts of messages.
  *
  * @module
  */

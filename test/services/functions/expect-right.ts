@@ -1,4 +1,4 @@
-/** What holds for durable functions whose processes are killed. */
+/** Durable functions whose processes are killed, and the proof that all end right. */
 import { expect } from 'vitest'
 import { bookUnderKills, type Options } from './kill.js'
 
