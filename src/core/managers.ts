@@ -428,11 +428,13 @@ export interface LeasedTasks<S extends string = TaskState> extends SyncTasks<S> 
   /**
    * As {@link release}, of a task whose work is to be done: another process takes it. This is not one of its restarts.
    *
-   * @param inMs - When a sweep finds the task, in ms from now, if no process has taken it by then. Tasks that a sweep finds are
-   *   in the order of this time, so a negative one is a head start. Default is 0. Unless it is positive, processes that
-   *   {@link takeDue} are told.
+   * @param inMs - When a sweep finds the task, in ms from now, if no process has taken it by then. A positive time doubles each
+   *   time that the task is handed out as it was, up to an hour. Tasks that a sweep finds are in the order of this time, so a
+   *   negative one is a head start. Default is 0. Unless it is positive, processes that {@link takeDue} are told.
    */
   handOut(taskId: string, inMs?: number): Promise<boolean>
+  /** Has a sweep find a task `inMs` from now that was handed out, if no process has taken it. */
+  handOutSoon(key: TaskKey, inMs: number): Promise<void>
   /**
    * Has this process look for work that no process does, as sweeps do, for as long as {@link LeasedTasksListener.hasRoom}. From
    * now on it also looks when another process hands a task out, where the store has hints.

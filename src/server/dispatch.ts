@@ -33,13 +33,14 @@ export type PriorityOf = (task: TaskSnapshot) => number
  *
  * - `'store'`: workers that have been started, which find the turns in the store of the tasks.
  * - a function: puts the turn into a queue of your choice, from which a worker takes it with `worker.run(turn)`. It is called
- *   after the message is stored. When it throws or rejects, `onError` receives the error, and it is called again later. It is
- *   also called again for a turn that no worker has begun within a minute, or whose worker has died: handing a turn out twice
- *   is harmless, because one worker at a time has the lease of the task.
+ *   after the message is stored. When it throws or rejects, `onError` receives the error, and it is called again after a
+ *   minute. It is also called again for a turn whose worker has died, and for one that no worker has begun: after 1 minute, 2
+ *   more, 4 more, up to an hour each. Handing a turn out twice is harmless, because one worker at a time has the lease of the
+ *   task.
  */
 export type Dispatch = 'store' | ((turn: Turn) => unknown)
 
-/** When a turn is handed out again that no worker has begun, in ms. */
+/** When a turn is handed out again that no worker has begun, in ms: the first time, and whenever the queue has not taken it. */
 const AGAIN_MS = 60_000
 
 type OnError = (error: unknown, context: { readonly during: 'dispatch'; readonly taskId: string }) => void
@@ -86,8 +87,16 @@ export class TurnDispatcher {
     return this.#dispatch !== 'store'
   }
 
-  /** Never throws. */
-  send({ id: taskId, generation, owner }: TaskSnapshot, priority: number): void {
+  /**
+   * Never throws.
+   *
+   * @param again - Has the turn handed out again in so many ms. Needed for a turn that was handed out before.
+   */
+  send(
+    { id: taskId, generation, owner }: TaskSnapshot,
+    priority: number,
+    again?: (inMs: number) => Promise<void>,
+  ): void {
     const dispatch = this.#dispatch
     if (dispatch === 'store') return
     const turn: Turn = {
@@ -95,9 +104,14 @@ export class TurnDispatcher {
       ...(owner !== undefined && { owner }),
       priority,
     }
+    const report = (error: unknown): void => this.#onError(error, { during: 'dispatch', taskId })
     const call = async (): Promise<unknown> => await dispatch(turn)
     const calling = call()
-      .catch((error: unknown) => this.#onError(error, { during: 'dispatch', taskId }))
+      .catch((error: unknown) => {
+        report(error)
+        return again?.(AGAIN_MS)
+      })
+      .catch(report)
       .finally(() => this.#calls.delete(calling))
     this.#calls.add(calling)
   }

@@ -11,6 +11,8 @@ export {
   type TestDurableOptions,
   type UserMessage,
 } from './durable-functions/test-durable.js'
+export type { QueueConsumer, QueueUnderTest } from './dispatch-suite/queue.js'
+export { testDispatch, type TestDispatchOptions } from './dispatch-suite/suite.js'
 export { ManualClock } from './manual-clock.js'
 export { sequentialIds } from './sequential-ids.js'
 export type { StoreCounter } from './task-store-suite/kit.js'

@@ -5,7 +5,7 @@
  */
 import type { CachedTask } from '../cache/cached-task.js'
 import type { DurableContext } from '../context.js'
-import { PARKED, toStoredNote } from './lease-note.js'
+import { PARKED, toStoredNote, type HandedOut } from './lease-note.js'
 import type { LeasedTask } from './leased-task.js'
 import { replaceNote } from './store-note.js'
 
@@ -23,6 +23,25 @@ export interface Parking {
   readonly inMs: number
   /** How many restarts there were before that. */
   readonly restarts: number
+  readonly handedOut?: HandedOut | undefined
+}
+
+/** The longest time after which a task is handed out again, in ms. */
+const MAX_AGAIN_MS = 3_600_000
+
+/**
+ * How a task that is handed out waits for the process that takes it: twice as long each time that it is found as it was. So a
+ * long queue is not filled with repetitions.
+ *
+ * @param inMs - As of `LeasedTasks.handOut`.
+ */
+export function handOutParking<S extends string>({ cached, note }: LeasedTask<S>, inMs: number): Parking {
+  const restarts = note.restarts - 1
+  if (inMs <= 0) return { inMs, restarts }
+  const { generation } = cached.record.task
+  const times = note.handedOut?.generation === generation ? note.handedOut.times + 1 : 0
+  const againMs = Math.min(inMs * 2 ** times, Math.max(inMs, MAX_AGAIN_MS))
+  return { inMs: againMs, restarts, handedOut: { generation, times } }
 }
 
 /** Releases the lease, unless the task has changed in the store. */
@@ -33,10 +52,8 @@ export async function releaseUnchanged<S extends string>(
 ): Promise<boolean> {
   const { key, record } = cached
   const { generation } = record.task
-  const next = parking && {
-    ...{ id: PARKED, ttlMs: parking.inMs },
-    note: toStoredNote({ ...note, restarts: parking.restarts }),
-  }
+  const { inMs: ttlMs = 0, ...counts } = parking ?? {}
+  const next = parking && { id: PARKED, ttlMs, note: toStoredNote({ ...note, ...counts }) }
   return await storeClient.callWithRetry('release', () =>
     settings.store.release(key, leaseId, generation, next),
   )

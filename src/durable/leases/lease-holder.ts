@@ -30,7 +30,7 @@ import { storeNote } from './store-note.js'
 import { abortEnded, closing, grantOf, hasRoomFor, isLoss, leasedTask } from './leased-task.js'
 import { LostTasks, namedBy, type LeasedTask } from './leased-task.js'
 import { transact } from './transact.js'
-import { handOver, releaseUnchanged, removeUnchanged, type Parking } from './hand-over.js'
+import { handOutParking, handOver, releaseUnchanged, removeUnchanged, type Parking } from './hand-over.js'
 import { LeaseRenewal, requireLease } from './renewal.js'
 import { callSafely } from '../../runtime/uncaught.js'
 
@@ -244,11 +244,15 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
     const leased = this.#leased.get(taskId)
     if (leased === undefined) return Promise.resolve(true)
     return (leased.releasing ??= this.#leaveUnchanged(leased, async () => {
-      const parking = { inMs, restarts: leased.note.restarts - 1 }
-      const isHandedOut = await releaseUnchanged(this.#context, leased, parking)
+      const isHandedOut = await releaseUnchanged(this.#context, leased, handOutParking(leased, inMs))
       if (isHandedOut && inMs <= 0) this.#context.watcher.publishDue(taskId)
       return isHandedOut
     }))
+  }
+
+  async handOutSoon(key: TaskKey, inMs: number): Promise<void> {
+    const { storeClient, settings } = this.#context
+    await storeClient.callWithRetry('renew', () => settings.store.renew([{ key, id: PARKED }], inMs))
   }
 
   takeDue(): void {

@@ -24,6 +24,11 @@ export const UNHELD: readonly string[] = [PARKED, DELAYED]
 /** The restarts of a task whose work any process is to continue: the first time, this is none. */
 export const NO_RESTART = -1
 
+export interface HandedOut {
+  readonly generation: number
+  readonly times: number
+}
+
 export interface LeaseNote {
   /** How often the work was restarted since the holder wrote its note, or its journal has grown. */
   readonly restarts: number
@@ -31,16 +36,19 @@ export interface LeaseNote {
   readonly since: number | undefined
   /** The worker of the holder's listener: only listeners with the same one recover the task. */
   readonly worker: string
+  /** The latest hand-out: the generation of the task, and how often it was handed out at that generation before. */
+  readonly handedOut?: HandedOut | undefined
   readonly note: JsonValue | undefined
   /** The trace in which the holder began the work that its note is about. */
   readonly trace: TraceHeaders | undefined
 }
 
-export function toStoredNote({ restarts, since, worker, note, trace }: LeaseNote): JsonValue {
+export function toStoredNote({ restarts, since, worker, handedOut, note, trace }: LeaseNote): JsonValue {
   return {
     restarts,
     ...(since !== undefined && { since }),
     ...(worker !== '' && { worker }),
+    ...(handedOut && { handedOut: { ...handedOut } }),
     ...(note !== undefined && { note }),
     ...(trace && { trace }),
   }
@@ -49,15 +57,22 @@ export function toStoredNote({ restarts, since, worker, note, trace }: LeaseNote
 /** Reads the output of {@link toStoredNote}. Any other value counts as no note. */
 export function fromStoredNote(stored: JsonValue | undefined): LeaseNote {
   if (typeof stored !== 'object' || stored === null || Array.isArray(stored)) return NO_NOTE
-  const { restarts, since, worker = '', note, trace } = stored
+  const { restarts, since, worker = '', handedOut, note, trace } = stored
   if (typeof restarts !== 'number' || typeof worker !== 'string') return NO_NOTE
   return {
     restarts,
     since: typeof since === 'number' ? since : undefined,
     worker,
+    handedOut: readHandedOut(handedOut),
     note,
     trace: readTrace(trace),
   }
+}
+
+function readHandedOut(stored: JsonValue | undefined): HandedOut | undefined {
+  if (typeof stored !== 'object' || stored === null || Array.isArray(stored)) return undefined
+  const { generation, times } = stored
+  return typeof generation === 'number' && typeof times === 'number' ? { generation, times } : undefined
 }
 
 export function isSameNote(a: JsonValue | undefined, b: JsonValue | undefined): boolean {

@@ -255,7 +255,7 @@ export class LeaseScheduler<P extends Principal> {
     if (!(await leased.handOut(id, dispatcher.dueInMs(priority)))) return 'again'
     queues.delete(id)
     this.#unread.delete(id)
-    dispatcher.send(task, priority)
+    dispatcher.send(task, priority, (inMs) => leased.handOutSoon(task, inMs))
     return 'left'
   }
 

@@ -25,6 +25,7 @@ import {
   send,
   settle,
   stateAt,
+  textOf as textIn,
   stream,
   type Replica,
 } from '../durable/support/replicas.js'
@@ -93,6 +94,14 @@ function house(
 function queue(): { readonly turns: Turn[]; readonly dispatch: Dispatch } {
   const turns: Turn[] = []
   return { turns, dispatch: (turn) => void turns.push(turn) }
+}
+
+/** Lets minutes pass, with time for all that happens in each. */
+async function passMinutes(clock: ManualClock, minutes: number): Promise<void> {
+  for (let seconds = 0; seconds < minutes * 60; seconds += 5) {
+    clock.advance(5_000)
+    await settle()
+  }
 }
 
 const echo: Execute = (run) => `You said: ${run.text}`
@@ -300,6 +309,34 @@ describe('a queue', () => {
     expect(await resultOf(front, id)).toEqual(['You said: go'])
   })
 
+  test('that is long is not filled with repetitions of a turn that waits in it', async () => {
+    const minutes: number[] = []
+    let begunAt = 0
+    const { front, clock } = house(() => void minutes.push(Math.round((clock.now() - begunAt) / 60_000)))
+    begunAt = clock.now()
+    await begin(front, 'go')
+    for (let hours = 0; hours < 5; hours += 1) await passMinutes(clock, 60)
+    // After 1, 2, 4, 8, 16, 32, and then 60 minutes each.
+    expect(minutes).toEqual([0, 1, 3, 7, 15, 31, 63, 123, 183, 243])
+  })
+
+  test('gets the next turn of a task as soon again as the first', async () => {
+    const { turns, dispatch } = queue()
+    const { front, worker, clock } = house(dispatch)
+    const { run } = worker(async (each) => `took ${textIn(await each.requireInput('Which seat?'))}`)
+    const { id } = await begin(front, 'go')
+    await passMinutes(clock, 20)
+    const asked = run(turns[0] as Turn)
+    await pass(clock, async () => (await stateAt(front, id)) === 'input-required')
+    await passMinutes(clock, 2)
+    await asked
+    await begin(front, '4A', id)
+    await settle()
+    const answered = turns.length
+    await passMinutes(clock, 2)
+    expect(turns).toHaveLength(answered + 1)
+  })
+
   test('may deliver a turn after its deadline: the code is not called', async () => {
     const { turns, dispatch } = queue()
     const { front, worker, clock } = house(dispatch)
@@ -342,8 +379,12 @@ describe('a queue', () => {
     await begin(front, 'go')
     await settle()
     expect(errors).toMatchObject([{ message: 'no queue' }])
+    // However long: each minute.
+    await passMinutes(clock, 20)
+    expect(errors.length).toBeGreaterThan(18)
     isDown = false
-    await pass(clock, () => turns.length === 1)
+    await passMinutes(clock, 2)
+    expect(turns).toHaveLength(1)
   })
 
   test('gets the turn of a worker that has died', async () => {

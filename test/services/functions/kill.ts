@@ -31,7 +31,7 @@ export interface Outcome {
   readonly doubled: number
 }
 
-interface Options {
+export interface Options {
   /** As `openStore` knows them. */
   readonly name: string
   readonly url: string
@@ -40,8 +40,8 @@ interface Options {
   readonly tasks: number
   /** Who does the turns, as `rolesOf` knows them. Default is the process that accepts the message. */
   readonly work?: string
-  /** The Redis of the queue. */
-  readonly queueUrl?: string
+  /** What the processes find in their environment. */
+  readonly env?: Readonly<Record<string, string>>
 }
 
 export async function bookUnderKills(options: Options): Promise<Outcome> {
@@ -49,7 +49,7 @@ export async function bookUnderKills(options: Options): Promise<Outcome> {
   const file = join(folder, 'steps')
   await writeFile(file, '')
   try {
-    const { ids, kills } = await runUnderKills('book', options, { STEPS_FILE: file })
+    const { ids, kills } = await runUnderKills('book', options, { ...options.env, STEPS_FILE: file })
     return { ...(await check(options.name, options.url, ids, file)), kills }
   } finally {
     await rm(folder, { recursive: true })
@@ -59,10 +59,10 @@ export async function bookUnderKills(options: Options): Promise<Outcome> {
 /** Runs tasks that begin with the message `text` to their ends. Resolves to their ids. */
 export async function runUnderKills(
   text: string,
-  { name, url, replicas, tasks, work = 'here', queueUrl = '' }: Options,
+  { name, url, replicas, tasks, work = 'here' }: Options,
   others: Record<string, string> = {},
 ): Promise<{ readonly ids: readonly string[]; readonly kills: number }> {
-  const env = { STORE: name, STORE_URL: url, RECOVER: 'resume', WORK: work, QUEUE_URL: queueUrl, ...others }
+  const env = { STORE: name, STORE_URL: url, RECOVER: 'resume', WORK: work, ...others }
   const cluster = await Cluster.start(replicas, env)
   const over = new AbortController()
   const ids: string[] = []

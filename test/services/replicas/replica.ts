@@ -11,7 +11,7 @@ import { transfer } from '../functions/transfer.js'
 import { rolesOf } from './roles.js'
 import { openStore } from './stores.js'
 
-const { STORE = '', STORE_URL = '', RECOVER, STEPS_FILE = '', WORK = 'here', QUEUE_URL = '' } = process.env
+const { STORE = '', STORE_URL = '', RECOVER, STEPS_FILE = '', WORK = 'here' } = process.env
 /** Work is restarted only where replicas hand it over: they do so at once. */
 const recover = RECOVER === 'resume' ? 'resume' : 'fail'
 
@@ -53,7 +53,6 @@ const tasks = new DurableTaskManager({
 })
 const roles = await rolesOf(
   WORK,
-  QUEUE_URL,
   {
     card: { name: 'Counter', url: 'http://127.0.0.1' },
     tasks,

@@ -1,4 +1,4 @@
-/** Who does the turns of a replica: the process that accepts a message, a worker of any process, or one that BullMQ chooses. */
+/** Who does the turns of a replica: the process that accepts a message, a worker of any process, or one that a queue chooses. */
 import { type DurableTaskManager } from '../../../src/durable/index.js'
 import {
   createRequestHandler,
@@ -7,6 +7,7 @@ import {
   type Principal,
   type RequestHandler,
 } from '../../../src/server/index.js'
+import type { Recipe } from '../engines/recipe.js'
 
 export interface Roles {
   readonly handler: RequestHandler<Principal, DurableTaskManager>
@@ -24,15 +25,9 @@ interface Common {
 const CONCURRENCY = 20
 
 /**
- * @param work - `here`, `store` or `bullmq`.
- * @param queueUrl - The Redis of BullMQ.
+ * @param work - `here`, `store`, or the file of a recipe.
  */
-export async function rolesOf(
-  work: string,
-  queueUrl: string,
-  { limits, ...common }: Common,
-  execute: Execute,
-): Promise<Roles> {
+export async function rolesOf(work: string, { limits, ...common }: Common, execute: Execute): Promise<Roles> {
   if (work === 'here') {
     const handler = createRequestHandler<Principal, DurableTaskManager>({ ...common, limits, execute })
     return { handler, close: (graceMs) => handler.close({ graceMs }) }
@@ -47,26 +42,13 @@ export async function rolesOf(
     }
     return { handler, close }
   }
-  // Not everybody has installed it.
-  const { Queue, Worker } = await import('bullmq')
-  const connection = { url: queueUrl, maxRetriesPerRequest: null }
-  const queue = new Queue('turns', { connection })
-  const handler = createRequestHandler({
-    ...common,
-    dispatch: (turn) =>
-      queue.add('turn', turn, { jobId: turn.id, removeOnComplete: true, removeOnFail: true, attempts: 100 }),
-  })
-  const consumer = new Worker<{ taskId: string }>('turns', ({ data }) => worker.run(data), {
-    ...{ connection, concurrency: CONCURRENCY },
-    // The lock of a process that has died.
-    ...{ lockDuration: 3_000, stalledInterval: 1_000, maxStalledCount: 100 },
-  })
-  queue.on('error', () => undefined)
-  consumer.on('error', () => undefined)
+  // A recipe of the page about queues.
+  const { dispatch, consume, close: closeQueue } = (await import(work)) as Recipe
+  const handler = createRequestHandler({ ...common, dispatch })
+  const stop = await consume((turn) => worker.run(turn))
   const close = async (graceMs: number): Promise<void> => {
-    await Promise.all([handler.close({ graceMs }), closeWorker(graceMs)])
-    await consumer.close()
-    await queue.close()
+    await Promise.all([handler.close({ graceMs }), closeWorker(graceMs), stop()])
+    await closeQueue()
   }
   return { handler, close }
 }

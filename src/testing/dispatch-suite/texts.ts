@@ -1,0 +1,10 @@
+/**
+ * Texts of messages.
+ *
+ * @module
+ */
+
+/** Different texts. */
+export function texts(count: number): string[] {
+  return Array.from({ length: count }, (_, at) => `text ${at}`)
+}

@@ -1,0 +1,22 @@
+/** A PostgreSQL whose tests have a database each. */
+import { Client } from 'pg'
+import { hasPostgresServer, skipWithoutPostgres, startPostgres } from '../../support/postgres-server.js'
+import type { PostgresServer } from '../../support/postgres-server.js'
+import type { Engine } from './engine.js'
+
+let count = 0
+
+export const overPostgres: Omit<Engine<PostgresServer>, 'heading' | 'packages' | 'isKilled'> = {
+  variable: 'DATABASE_URL',
+  hasServer: hasPostgresServer,
+  skip: skipWithoutPostgres,
+  start: () => startPostgres(),
+  empty: async ({ url }) => {
+    count += 1
+    const client = new Client(url)
+    await client.connect()
+    await client.query(`CREATE DATABASE turns${count}`)
+    await client.end()
+    return url.replace(/[^/]*$/, `turns${count}`)
+  },
+}
