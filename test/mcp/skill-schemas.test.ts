@@ -76,4 +76,17 @@ describe('an agent of MCP as a server of MCP', () => {
     expect(JSON.stringify(made).length).toBeLessThan(300_000)
     expect(made.skills).toHaveLength(10)
   })
+
+  it('a schema that nests deeper than a card may: the tool takes texts', async () => {
+    const nested = (levels: number): object =>
+      levels === 0 ? { type: 'string' } : { properties: { a: nested(levels - 1) } }
+    const tools = [
+      { ...TOOL, inputSchema: { ...nested(100), type: 'object' } },
+      { ...TOOL, name: 'flat' },
+    ]
+    const parts = await mcpAgent(clientOf({ list: () => ({ tools }) }), { card })
+    const { card: made } = createRequestHandler({ anonymous: 'shared', ...parts })
+    const [extension] = made.capabilities.extensions ?? []
+    expect(Object.keys((extension?.params as { skills: object }).skills)).toEqual(['flat'])
+  })
 })

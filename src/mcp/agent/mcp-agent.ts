@@ -95,6 +95,14 @@ const KEYS = ['card', 'prompts', 'resources', ...TOOLS_KEYS]
 /** The most characters of all schemas in the card, as JSON. Clients read cards of 1 MiB. */
 const MAX_SCHEMAS = 262_144
 
+/** The most levels of a schema in the card, which has 64. */
+const MAX_SCHEMA_DEPTH = 50
+
+function isDeep(value: unknown, left = MAX_SCHEMA_DEPTH): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return left === 0 || Object.values(value).some((each) => isDeep(each, left - 1))
+}
+
 /** The capabilities, with the schemas of the skills, as many as there is room for. */
 function withSchemas(
   { extensions = [], ...others }: Capabilities = { streaming: true },
@@ -103,6 +111,7 @@ function withSchemas(
   let left = MAX_SCHEMAS
   const schemas = skills.flatMap(({ name, inputSchema, outputSchema }) => {
     const given = { inputSchema, outputSchema }
+    if (isDeep(given)) return []
     left -= JSON.stringify(given).length
     return left < 0 ? [] : [[name, given] as const]
   })
