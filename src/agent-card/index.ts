@@ -25,6 +25,7 @@ export {
   type VerifiedCard,
   type VerifyOptions,
 } from './sign.js'
+export { skillSchemas, type SkillSchemas } from './skill-schemas.js'
 export { subAgentsToSkills, toolsToSkills, type Tool, type ToolTables } from './skills.js'
 export { toHybridCard, type CardEncoder } from './versions.js'
 export { QUESTIONS_EXTENSION } from '../wire/question/questions.js'

@@ -8,7 +8,7 @@ import { A2AError, invalidParams } from '../core/errors.js'
 import type { Message } from '../core/task.js'
 import { AgentCard } from '../agent-card/agent-card.js'
 import { parseAgentCard } from '../agent-card/parse.js'
-import type { AgentInterface } from '../schemas/agent-card.js'
+import type { AgentCard as Card, AgentInterface } from '../schemas/agent-card.js'
 import type {
   ClientResults,
   RemoteEvent,
@@ -87,7 +87,7 @@ export class A2AClient {
     this.#options = others
     this.#settings = toSettings(others, 'A2AClient', ['card'])
     const { taskManager } = this.#settings
-    if (card !== undefined) this.#connection = new Connection(parseAgentCard(card), this.#settings)
+    if (card !== undefined) this.#connection = new Connection(cardOf(card), this.#settings)
     this.#kept = taskManager && this.#keep(taskManager)
   }
 
@@ -116,9 +116,12 @@ export class A2AClient {
     return client
   }
 
-  /** A copy of the agent's card, in the form of A2A 1.0 whatever version it was written in. */
+  /** The agent's card, frozen, in the form of A2A 1.0 whatever version it was written in. A client made with it reads it no more. */
   get card(): AgentCard {
-    return new AgentCard(this.#agent.card)
+    const agent = this.#agent
+    const card = agent.card instanceof AgentCard ? agent.card : new AgentCard(agent.card)
+    agent.card = card
+    return card
   }
 
   /** Where {@link connect} fetched the card. Absent for a client that was created from a card. */
@@ -390,6 +393,12 @@ export class A2AClient {
     this.#agent.requirePush()
     return requireCallOptions(options, [], where)
   }
+}
+
+/** A card that was read, and is frozen, serves any number of clients: a client for each request reads it once. */
+function cardOf(given: unknown): Card {
+  const isRead = given instanceof AgentCard && Object.isFrozen(given) && given.supportedInterfaces.length > 0
+  return isRead ? given : parseAgentCard(given)
 }
 
 // Outside the class: bundlers rename a class that refers to itself, also in stack traces.

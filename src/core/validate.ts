@@ -161,7 +161,11 @@ export function readName(value: unknown, path: string, maxLength = MAX_NAME_LENG
 export function readNames(value: unknown, path: string): string[] {
   requireArray(value, path)
   if (value.length > MAX_REFERENCES) throw invalidParams(path, `must have at most ${MAX_REFERENCES} elements`)
-  return Array.from(value, (element, index) => readName(element, `${path}[${index}]`))
+  const names: string[] = []
+  // Holes count.
+  for (let index = 0; index < value.length; index += 1)
+    names.push(readName(value[index], `${path}[${index}]`))
+  return names
 }
 
 /** An ISO 8601 timestamp, as ms since 1970. */

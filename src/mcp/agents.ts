@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { AgentCard } from '../agent-card/agent-card.js'
 import { A2AClient } from '../client/a2a-client.js'
 import { observed } from '../runtime/abort.js'
 import { quote } from '../runtime/describe.js'
@@ -48,6 +49,8 @@ const OWN_HEADERS = [
 /** A client of a handler in this process. It has the headers and the principal of its request. */
 function served(handler: ServedAgent): AgentFor {
   const { [DIRECT]: respond } = handler.fetch as { readonly [DIRECT]?: Respond }
+  // Read once for the clients of all requests.
+  const card = new AgentCard(handler.card)
   return (request) => {
     const { principal } = request
     const own = [...request.toFetch().headers].filter(
@@ -78,7 +81,7 @@ function served(handler: ServedAgent): AgentFor {
       })
     const fetch = Object.assign(byFetch, exchange && { [EXCHANGE]: exchange })
     // What the agent refuses now, the client of MCP may ask for again.
-    return Promise.resolve(new A2AClient({ card: handler.card, fetch, retry: { attempts: 1 } }))
+    return Promise.resolve(new A2AClient({ card, fetch, retry: { attempts: 1 } }))
   }
 }
 

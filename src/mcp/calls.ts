@@ -13,7 +13,7 @@ import type { RunOptions, RunResult, RunUpdate } from '../client/run/run-types.j
 import type { RemoteTask } from '../wire/client/dialect.js'
 import { openQuestionsOf } from '../wire/question/questions.js'
 import { textOf } from '../wire/text.js'
-import { errorMessage, resultMessage, toRefusal, type Answered, type Scene } from './answers.js'
+import { errorMessage, missingTasks, resultMessage, toRefusal, type Answered, type Scene } from './answers.js'
 import type { Channel } from './channel.js'
 import { progress } from './progress.js'
 import { isId, type Call, type RequestId } from './protocol.js'
@@ -44,6 +44,7 @@ export async function callTool(scene: Scene, call: Call): Promise<Answered> {
   if (typeof name !== 'string') throw new Refusal('params', 'name must be the name of a tool')
   const tool = scene.tools.get(name)
   if (tool === undefined) throw new Refusal('params', `Unknown tool: ${name.slice(0, 100)}`)
+  if (tool.given.requiresTask === true) requireTask(call, name)
   const given = recordOf(args)
   if (given === undefined) throw new Refusal('params', 'arguments must be an object')
   if (call.isStateless && requestState !== undefined) {
@@ -59,6 +60,12 @@ export async function callTool(scene: Scene, call: Call): Promise<Answered> {
   const at = new Date(scene.settings.clock.now()).toISOString()
   const message = { ...said, metadata: { skill: tool.skill, [BEGUN]: { at } } }
   return await sent(scene, call, tool, message)
+}
+
+/** @throws {Refusal} for a client that would wait for the result of a call that has to be a task. */
+function requireTask({ isStateless, isTask, capabilities }: Call, name: string): void {
+  if (isStateless && !capabilities.tasks) throw missingTasks()
+  if (!isStateless && !isTask) throw new Refusal('method', `The tool ${name} requires a call with "task"`)
 }
 
 /** A problem that a model can do something about. There is no task of which it could be the result. */

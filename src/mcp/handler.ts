@@ -8,6 +8,7 @@ import { quote } from '../runtime/describe.js'
 import { hasMethods } from '../runtime/options.js'
 import { isRecord } from '../runtime/unread.js'
 import { parseUrl } from '../runtime/url.js'
+import type { AgentCard } from '../schemas/agent-card.js'
 import { BodyReader, bodyStatusOf } from '../server/binding/body.js'
 import { DIRECT, type HttpAnswer, type HttpRequest } from '../server/binding/exchange.js'
 import { toFetch, type HandlerFetch } from '../server/binding/fetch.js'
@@ -31,7 +32,7 @@ import { idIn, readIncoming, type Call, type Incoming } from './protocol.js'
 import { defaultReads, toReads } from './reads.js'
 import { Refusal } from './refusal.js'
 import { takeResponse } from './remote-tasks.js'
-import { toolsOf } from './tools.js'
+import { toolsOf, type Tool } from './tools.js'
 
 const MAX_DEPTH = 100
 
@@ -60,16 +61,16 @@ export function createMcpHandler<P extends Principal = Principal>(
 ): HandlerFetch<P> {
   const settings = toSettings(options)
   const agentFor = toAgentFor(agent)
-  // Checks the options. The card of a request handler never changes, that of a client may.
-  const known = isRecord(agent) && 'card' in agent ? toolsOf(agent.card, settings.tools) : undefined
-  const served = hasMethods(agent, 'fetch') ? known : undefined
+  const toolsFor = toolsByCard(settings.tools)
+  // Checks the options.
+  if (isRecord(agent) && 'card' in agent) toolsFor(agent.card)
   const { clock, maxBodyBytes, maxCalls, origins, url } = settings
   const bodies = new BodyReader(bodyLimits(maxBodyBytes), clock)
   const heartbeat = new SseHeartbeat(clock, HEARTBEAT_MS)
   const maxPendingBytes = defaultPendingBytes()
   const reads = toReads(defaultReads(), maxPendingBytes)
   const openChannel = channels(maxPendingBytes / 2)
-  const isLocal = served !== undefined
+  const isLocal = hasMethods(agent, 'fetch')
   const shared = { isLocal, settings, openChannel, read: reads.read, running: new Map() }
   const counted = limit(maxCalls)
 
@@ -121,7 +122,7 @@ export function createMcpHandler<P extends Principal = Principal>(
       requireSafeJson(body, MAX_DEPTH)
       id = idIn(body)
       const incoming = readIncoming(body, request)
-      const tools = served ?? toolsOf(agent.card, settings.tools)
+      const tools = toolsFor(agent.card)
       const user = await userOf(request)
       return await answerMessage({ ...shared, agent, tools, signal: request.signal }, incoming, user)
     } catch (thrown) {
@@ -131,6 +132,16 @@ export function createMcpHandler<P extends Principal = Principal>(
   const pending = { maxPendingBytes, stalledTimeoutMs: STALLED_TIMEOUT_MS }
   const respond = Object.assign(answerTo, { output: new PendingOutput(pending, clock) })
   return Object.assign(toFetch<P>(respond), { [DIRECT]: respond })
+}
+
+/** The tools of cards. A card of our clients is frozen, and one for many requests. */
+function toolsByCard(options: Settings['tools']): (card: AgentCard) => ReadonlyMap<string, Tool> {
+  const known = new WeakMap<AgentCard, ReadonlyMap<string, Tool>>()
+  return (card) => {
+    const tools = known.get(card) ?? toolsOf(card, options)
+    if (Object.isFrozen(card)) known.set(card, tools)
+    return tools
+  }
 }
 
 function mayStream({ method, capabilities }: Call): boolean {

@@ -16,6 +16,7 @@ import { Refusal } from './refusal.js'
 import { cancel, deliver, knownTask } from './remote-tasks.js'
 import { SESSION_VERSIONS, sessionFor, STATELESS_VERSIONS, taskIdOf, TASKS, type Call } from './protocol.js'
 import { detailedTaskOf, sessionTaskOf } from './tasks.js'
+import type { Tool } from './tools.js'
 
 /** How long clients may keep what the card says, in ms. */
 const CARD_TTL_MS = 60_000
@@ -29,8 +30,10 @@ const listTools = ({ tools }: Scene): JsonObject => ({
   tools: [...tools.values()].map(({ listed }) => listed),
 })
 
-/** Clients with a session choose whether a call is a task. */
-const AS_TASK = { taskSupport: 'optional' }
+/** Clients with a session choose whether a call is a task, unless it has to be one. */
+function inSession({ listed, given }: Tool): JsonObject {
+  return { ...listed, execution: { taskSupport: given.requiresTask === true ? 'required' : 'optional' } }
+}
 
 const STATELESS: Readonly<Record<string, Method>> = {
   'server/discover': ({ agent }) =>
@@ -78,7 +81,7 @@ const IN_SESSION: Readonly<Record<string, Method>> = {
   },
   ping: () => ({ result: {} }),
   'tools/list': ({ tools }) => ({
-    result: { tools: [...tools.values()].map(({ listed }) => ({ ...listed, execution: AS_TASK })) },
+    result: { tools: [...tools.values()].map(inSession) },
   }),
   'tools/call': callTool,
   'tasks/get': async (scene, call) => ({

@@ -6,28 +6,35 @@
 import type { JsonObject } from '../core/json-types.js'
 import type { Part } from '../core/task.js'
 import { quote } from '../runtime/describe.js'
-import { readOptions, requireObject, requireText } from '../runtime/options.js'
+import { readOptions, requireBoolean, requireObject, requireText } from '../runtime/options.js'
 import { isRecord, type Unread } from '../runtime/unread.js'
+import { skillSchemasIn, type SkillSchemas } from '../agent-card/skill-schemas.js'
+import { own } from '../agent-card/skills.js'
 import type { AgentCard } from '../schemas/agent-card.js'
 import { violationOf } from '../wire/question/violation.js'
 
-/** What a tool has beside its skill. Skills of A2A have no schemas. */
+/** What a tool has beside its skill. */
 export interface McpTool {
   /** Default is the id of the skill, with `_` for what names of tools cannot have. */
   readonly name?: string | undefined
   /**
    * A JSON Schema of an object without the properties `taskId`, `contextId` and `message`. The agent gets the arguments as a data
-   * part. Default is `{ message: string }`, which the agent gets as a text.
+   * part. Default is that of the card, by {@link skillSchemas}, and otherwise `{ message: string }`, which the agent gets as a text.
    */
   readonly inputSchema?: object | undefined
-  /** A JSON Schema of the data part of the result. What does not fit is an error of the tool. Default is none. */
+  /** A JSON Schema of the data part of the result. What does not fit is an error of the tool. Default is that of the card. */
   readonly outputSchema?: object | undefined
   /** Hints for clients, such as `{ readOnlyHint: true }`. Default is none. */
   readonly annotations?: object | undefined
+  /**
+   * Whether only clients that follow tasks may call the tool: those that declare the extension for tasks, and those of 2025-11-25
+   * that make the call a task. Others are refused. Default is `false`.
+   */
+  readonly requiresTask?: boolean | undefined
 }
 
 const WHERE = 'createMcpHandler'
-const TOOL_KEYS = ['name', 'inputSchema', 'outputSchema', 'annotations']
+const TOOL_KEYS = ['name', 'inputSchema', 'outputSchema', 'annotations', 'requiresTask']
 
 /** @throws {TypeError} naming what is wrong. */
 export function toTool(id: string, given: McpTool): McpTool {
@@ -42,6 +49,7 @@ export function toTool(id: string, given: McpTool): McpTool {
   }
   for (const name of ['inputSchema', 'outputSchema', 'annotations'] as const)
     if (tool[name] !== undefined) requireObject(`${path}.${name}`, tool[name], WHERE)
+  if (tool.requiresTask !== undefined) requireBoolean(`${path}.requiresTask`, tool.requiresTask)
   if (tool.inputSchema !== undefined && !isOpenObject({ ...tool.inputSchema }))
     throw new TypeError(
       `"${path}.inputSchema" must be the JSON Schema of an object without the properties ${OWN.join(', ')}`,
@@ -65,7 +73,7 @@ export interface Tool {
   readonly listed: JsonObject
 }
 
-type ToolsCard = Pick<AgentCard, 'name' | 'description' | 'skills'>
+type ToolsCard = Pick<AgentCard, 'name' | 'description' | 'skills' | 'capabilities'>
 
 const MAX_NAME = 128
 const TASK_ID = {
@@ -95,14 +103,24 @@ export function toolsOf(
     const known = skills.map(({ id }) => id).join(', ')
     throw new TypeError(`"tools" must be of skills of ${name}: ${known}, got ${quote(unknown)}`)
   }
+  const schemas = skillSchemasIn(card)
   const tools = new Map<string, Tool>()
   const counts = new Map<string, number>()
   for (const skill of skills) {
-    const given = Object.hasOwn(options, skill.id) ? (options[skill.id] ?? {}) : {}
+    const given = { ...usable(schemas.get(skill.id)), ...own(options, skill.id) }
     const name = freeName(given.name ?? skill.id, tools, counts)
     tools.set(name, { name, skill: skill.id, given, listed: listed(name, skill, given) })
   }
   return tools
+}
+
+/** The schemas of the card that a tool can have. Any other input is a text. */
+function usable({ inputSchema, outputSchema }: SkillSchemas = {}): McpTool {
+  const { type }: Unread = { ...outputSchema }
+  return {
+    ...(inputSchema !== undefined && isOpenObject({ ...inputSchema }) && { inputSchema }),
+    ...(type === 'object' && { outputSchema }),
+  }
 }
 
 /** @param counts - The last number of each name that had to have one: a search from the first would be quadratic. */

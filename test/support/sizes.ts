@@ -27,13 +27,13 @@ export const ADDED = [
   { name: 'aiSdk', entry: 'ai', beside: ['server'], kB: 6.2 },
   { name: 'openAiAgents', entry: 'ai', beside: ['server'], kB: 6.2 },
   { name: 'langChain', entry: 'ai', beside: ['server'], kB: 6.3 },
-  { name: 'agentTool', entry: 'ai', beside: ['client'], kB: 2.8 },
-  { name: 'openAiAgentTool', entry: 'ai', beside: ['client'], kB: 2.8 },
-  { name: 'langChainAgentTool', entry: 'ai', beside: ['client'], kB: 2.8 },
+  { name: 'agentTool', entry: 'ai', beside: ['client'], kB: 3 },
+  { name: 'openAiAgentTool', entry: 'ai', beside: ['client'], kB: 3 },
+  { name: 'langChainAgentTool', entry: 'ai', beside: ['client'], kB: 3 },
   { name: 'agentModel', entry: 'ai', beside: ['client'], kB: 3.2 },
   { name: 'a2aChatTransport', entry: 'chat', beside: ['client'], kB: 4.8 },
   { name: 'createAgUiHandler', entry: 'ag-ui', beside: ['server', 'client'], kB: 7.8 },
-  { name: 'createMcpHandler', entry: 'mcp', beside: ['server', 'client'], kB: 13.5 },
+  { name: 'createMcpHandler', entry: 'mcp', beside: ['server', 'client'], kB: 13.9 },
 ] as const
 
 /** The same of the official SDK, version 1.3.0. */

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { skillSchemasIn } from '../../agent-card/skill-schemas.js'
 import type { MessageContent } from '../../client/message.js'
 import type { RunOptions, RunResult, RunUpdate } from '../../client/run/run-types.js'
 import type { JsonObject } from '../../core/json-types.js'
@@ -17,6 +18,7 @@ import {
   requireWhole,
 } from '../../runtime/options.js'
 import { isRecord, type Unread } from '../../runtime/unread.js'
+import type { AgentCard } from '../../schemas/agent-card.js'
 import type { DelegatedMessage } from '../../server/journal/call-types.js'
 import type { Run } from '../../server/run/run.js'
 import { textOf } from '../../wire/text.js'
@@ -28,6 +30,7 @@ export interface RemoteAgentLike {
     readonly name: string
     readonly description?: string
     readonly skills?: readonly { readonly id: string; readonly name: string; readonly description: string }[]
+    readonly capabilities?: AgentCard['capabilities']
   }
   readonly run: (message: MessageContent, options?: RunOptions) => Promise<RunResult>
 }
@@ -45,8 +48,8 @@ export interface AgentToolOptions {
    */
   readonly name?: string | undefined
   /**
-   * A JSON Schema of an object, for agents that take data: the input is sent as a data part. Skills of A2A have no schema.
-   * Default is `{ message: string }`, which is sent as a text.
+   * A JSON Schema of an object, for agents that take data: the input is sent as a data part. Default is that of `skill`, where the
+   * card has one by `skillSchemas`, and otherwise `{ message: string }`, which is sent as a text.
    */
   readonly inputSchema?: object | undefined
   /**
@@ -119,13 +122,14 @@ export function toAgentCall(agent: RemoteAgentLike, given: AgentToolOptions, whe
   if (run !== undefined) requireMethods('run', run, ['delegate', 'requireInput'])
   const { card } = agent
   const skill = skillOf(card, options.skill)
+  const { inputSchema = skill && schemaOf(card, skill.id) } = options
   const name = options.name ?? toolNameOf(skill?.id ?? card.name)
   requireText('name', name)
-  const parameters = parametersOf(options)
+  const parameters = parametersOf({ inputSchema, run })
   const asked = new Asked()
   const problemOf = (input: unknown): string | undefined => {
     if (!isRecord(input)) return 'The input must be an object'
-    const isText = options.inputSchema === undefined || isAnswer(input)
+    const isText = inputSchema === undefined || isAnswer(input)
     return isText && typeof input['message'] !== 'string' ? '"message" must be a text' : undefined
   }
   return {
@@ -141,7 +145,7 @@ export function toAgentCall(agent: RemoteAgentLike, given: AgentToolOptions, whe
         throw new AgentFailure('"taskId" must be the one of a question that this tool has returned')
       context.signal?.throwIfAborted()
       const message = {
-        ...(isReply ? toAnswer(input) : toRequest(input, options)),
+        ...(isReply ? toAnswer(input) : toRequest(input, inputSchema)),
         ...(skill !== undefined && { metadata: { skill: skill.id } }),
       }
       const label = firstChars(`${name} ${context.toolCallId ?? ''}`.trim(), MAX_ENTRY_NAME)
@@ -291,7 +295,7 @@ function toAnswer({ taskId, message }: Unread & { readonly taskId: string }): Co
   return { parts: [{ text: String(message) }], taskId }
 }
 
-function toRequest(input: Unread, { inputSchema }: AgentToolOptions): Content {
+function toRequest(input: Unread, inputSchema: object | undefined): Content {
   // The inputs of tools are JSON.
   return {
     parts: [inputSchema === undefined ? { text: String(input['message']) } : { data: input as JsonObject }],
@@ -306,7 +310,7 @@ const TASK_ID = {
 }
 
 /** In a run the user answers questions. */
-function parametersOf({ inputSchema, run }: AgentToolOptions): ParametersSchema {
+function parametersOf({ inputSchema, run }: Pick<AgentToolOptions, 'inputSchema' | 'run'>): ParametersSchema {
   const answers = run === undefined ? { taskId: TASK_ID } : {}
   if (inputSchema === undefined) {
     const properties = { message: MESSAGE, ...answers }
@@ -328,6 +332,14 @@ function parametersOf({ inputSchema, run }: AgentToolOptions): ParametersSchema 
     required: Array.isArray(required) ? required.map(String) : [],
     additionalProperties: false,
   }
+}
+
+/** The schema that the card has for a skill, where it can be that of a tool. */
+function schemaOf(card: RemoteAgentLike['card'], skill: string): object | undefined {
+  const { inputSchema } = skillSchemasIn(card).get(skill) ?? {}
+  const { type, properties = {} }: Unread = { ...inputSchema }
+  const isUsable = type === 'object' && isRecord(properties) && !Object.hasOwn(properties, 'taskId')
+  return isUsable ? inputSchema : undefined
 }
 
 function skillOf(

@@ -4,6 +4,7 @@
  * @module
  */
 import { buildAgentCard, type AgentCardInput } from '../../agent-card/build.js'
+import { skillSchemas } from '../../agent-card/skill-schemas.js'
 import { toolsToSkills } from '../../agent-card/skills.js'
 import type { MaybePromise } from '../../core/managers.js'
 import { observed } from '../../runtime/abort.js'
@@ -25,6 +26,7 @@ import { skillsOf, type Choice, type McpSkill } from './skills.js'
  */
 export type McpClientSource = McpClient | ((run: Run | undefined) => MaybePromise<McpClient>)
 
+type Capabilities = NonNullable<AgentCardInput['capabilities']>
 type WithoutSkills<C> = C extends unknown ? Omit<C, 'skills'> : never
 
 /** Options of {@link mcpAgent}. */
@@ -83,12 +85,38 @@ export async function mcpAgent(client: McpClientSource, options: McpAgentOptions
     { tags },
   )
   return {
-    card: { ...card, skills } as AgentCardInput,
+    card: { ...card, skills, capabilities: withSchemas(card.capabilities, offered) } as AgentCardInput,
     execute: async (run) => await execute(run, { client, skills: offered, settings }),
   }
 }
 
 const KEYS = ['card', 'prompts', 'resources', ...TOOLS_KEYS]
+
+/** The most characters of all schemas in the card, as JSON. Clients read cards of 1 MiB. */
+const MAX_SCHEMAS = 262_144
+
+/** The most levels of a schema in the card, which has 64. */
+const MAX_SCHEMA_DEPTH = 50
+
+function isDeep(value: unknown, left = MAX_SCHEMA_DEPTH): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return left === 0 || Object.values(value).some((each) => isDeep(each, left - 1))
+}
+
+/** The capabilities, with the schemas of the skills, as many as there is room for. */
+function withSchemas(
+  { extensions = [], ...others }: Capabilities = { streaming: true },
+  skills: readonly McpSkill[],
+): Capabilities {
+  let left = MAX_SCHEMAS
+  const schemas = skills.flatMap(({ name, inputSchema, outputSchema }) => {
+    const given = { inputSchema, outputSchema }
+    if (isDeep(given)) return []
+    left -= JSON.stringify(given).length
+    return left < 0 ? [] : [[name, given] as const]
+  })
+  return { ...others, extensions: [...extensions, skillSchemas(Object.fromEntries(schemas))] }
+}
 
 async function offeredBy(source: McpClientSource, choice: Choice): Promise<McpSkill[]> {
   const connection = new Connection(source, undefined)

@@ -96,8 +96,10 @@ export function partsOfResource({ uri, text, blob, mimeType }: Unread): Part[] {
 }
 
 function rawPart(data: unknown, mimeType: unknown, filename: unknown): Part[] {
-  if (typeof data !== 'string' || !hasBase64Digits(data)) return []
-  return [{ raw: data, ...named(filename), ...typed(mimeType) }]
+  if (typeof data !== 'string') return []
+  // Lines, as MIME has them.
+  const raw = hasBase64Digits(data) ? data : data.replace(/\s+/g, '')
+  return hasBase64Digits(raw) ? [{ raw, ...named(filename), ...typed(mimeType) }] : []
 }
 
 function typed(mimeType: unknown): { readonly mediaType?: string } {

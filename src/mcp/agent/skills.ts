@@ -13,6 +13,7 @@ import { request, type Caller } from './steps.js'
 /** A skill of the agent. */
 export interface McpSkill extends ListedPrompt {
   readonly kind: 'tool' | 'prompt' | 'resources'
+  readonly outputSchema?: Unread
   /** Resolves to the parts of the result. Rejects as `request`. */
   readonly call: (input: Unread, caller: Caller) => Promise<readonly Part[]>
 }

@@ -9,7 +9,7 @@
 import { A2AError, invalidParams } from '../../core/errors.js'
 import type { JournalEntry } from '../../core/events.js'
 import type { ReadonlyJson } from '../../core/json-types.js'
-import { onAbort } from '../../runtime/abort.js'
+import { observed, onAbort } from '../../runtime/abort.js'
 import type { Form } from '../../wire/question/form.js'
 import {
   answersIn,
@@ -26,7 +26,7 @@ import type { TurnIds } from '../journal/writes/turn-ids.js'
 import { toMessage } from './agent-message.js'
 import { answerersFor, isAnsweredBy } from './answered-by.js'
 import { askedOf } from './marks.js'
-import type { CheckAnswer } from './question.js'
+import type { AnswerReader } from './question.js'
 import type { AskingState } from './run-context.js'
 import type { ReadonlyMessage, Say } from './run.js'
 import { readAnswer, requireFitting, type Found, type Item } from './typed-answers.js'
@@ -40,7 +40,7 @@ export interface Parts {
     pose(
       state: AskingState,
       prompt: Say,
-      typed: { readonly name: string; readonly check: CheckAnswer; readonly isParallel: boolean },
+      typed: { readonly name: string; readonly reader: AnswerReader; readonly isParallel: boolean },
     ): {
       readonly name: string
       readonly answer: Promise<ReadonlyMessage>
@@ -217,15 +217,15 @@ async function askOnce(
   },
 ): Promise<Found> {
   const { journal, signal } = host
-  const check: CheckAnswer = (message) => requireFitting(items, answersIn(message) ?? new Map())
   const [first] = items
+  const reading = new Reading(host, items, answeredBy, timer)
   const { name, answer, isShown, done } = host.questions.pose(
     state,
     promptOf(items, problem, timer?.dueAt, answeredBy && answerersFor(answeredBy, host.task().peek())),
     {
       // Questions that are asked together have their answers together.
       name: first?.id ?? state,
-      check,
+      reader: reading,
       isParallel: first?.toolCallId !== undefined,
     },
   )
@@ -236,20 +236,72 @@ async function askOnce(
     const known = journal.pass('value', name)
     // An earlier attempt has recorded it.
     if (known !== undefined) return known.value as Found
-    const isSeen = isShown() || isAskedBefore(host, first, message)
-    const isUnseen = !isSeen && items.some(({ form }) => hasChoice(form))
-    // No other user can send an answer while the question is open.
-    const isEarly = isUnseen || !isAnsweredBy(answeredBy, host.task().peek(), message)
-    const read = isEarly
-      ? { values: {}, problem: 'Your last message came before this question', isEarly }
-      : await readAnswer(host, items, message)
-    const found: Found = timer?.isDue === true ? { ...read, isLate: true } : read
+    const { stored } = reading
+    if (stored !== undefined) return stored
+    const found = await reading.end(message, isShown())
     signal().throwIfAborted()
     // Beside others than the question itself.
     journal.record({ kind: 'value', name, value: found }, journal.inFlight - 1)
     return found
   } finally {
     done()
+  }
+}
+
+/** Reads the message that answers the questions, once. */
+class Reading implements AnswerReader {
+  readonly #host: AskHost
+  readonly #items: readonly Item[]
+  readonly #answeredBy: readonly string[] | undefined
+  readonly #timer: QuestionTimer | undefined
+  #begun: Promise<Found> | undefined
+  /** What was stored with the answer. */
+  stored: Found | undefined
+
+  constructor(
+    host: AskHost,
+    items: readonly Item[],
+    answeredBy: readonly string[] | undefined,
+    timer: QuestionTimer | undefined,
+  ) {
+    this.#host = host
+    this.#items = items
+    this.#answeredBy = answeredBy
+    this.#timer = timer
+  }
+
+  readonly check: AnswerReader['check'] = (message) =>
+    requireFitting(this.#items, answersIn(message) ?? new Map())
+
+  readonly read = (message: ReadonlyMessage, isShown: boolean): Found | undefined => {
+    try {
+      const found = this.#read(message, isShown)
+      if (found instanceof Promise) this.#begun = observed(found)
+      else this.stored = this.#timed(found)
+    } catch {
+      // What the schema returns cannot be kept: the code that asks learns of it.
+    }
+    return this.stored
+  }
+
+  /** What the message answers, where it was not stored with it. */
+  async end(message: ReadonlyMessage, isShown: boolean): Promise<Found> {
+    return this.#timed(await (this.#begun ?? this.#read(message, isShown)))
+  }
+
+  #read(message: ReadonlyMessage, isShown: boolean): Found | Promise<Found> {
+    const host = this.#host
+    const items = this.#items
+    const isSeen = isShown || isAskedBefore(host, items[0], message)
+    const isUnseen = !isSeen && items.some(({ form }) => hasChoice(form))
+    // No other user can send an answer while the question is open.
+    const isEarly = isUnseen || !isAnsweredBy(this.#answeredBy, host.task().peek(), message)
+    if (isEarly) return { values: {}, problem: 'Your last message came before this question', isEarly }
+    return readAnswer(host, items, message)
+  }
+
+  #timed(found: Found): Found {
+    return this.#timer?.isDue === true ? { ...found, isLate: true } : found
   }
 }
 

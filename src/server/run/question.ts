@@ -10,6 +10,7 @@
  * @module
  */
 import { A2AError } from '../../core/errors.js'
+import type { ReadonlyJson } from '../../core/json-types.js'
 import type { DeepReadonly, Message } from '../../core/task.js'
 import type { QueuedMessage } from './message-queue.js'
 import type { ReadonlyMessage } from './run.js'
@@ -32,15 +33,25 @@ class Answer extends Promise<ReadonlyMessage> {
   }
 }
 
-/** Refuses a message that gives an open question a wrong answer, before the task has it. */
-export type CheckAnswer = (message: DeepReadonly<Message>) => void
+/** How a question with a schema reads the messages that come while this process has it open. */
+export interface AnswerReader {
+  /** Refuses a message that gives a wrong answer, before the task has it. */
+  readonly check: (message: DeepReadonly<Message>) => void
+  /**
+   * What the message answers, to be stored in one change with it. `undefined` where that is known later: it is stored then.
+   *
+   * @param isShown - Whether this attempt has shown the question.
+   */
+  readonly read: (message: ReadonlyMessage, isShown: boolean) => ReadonlyJson | undefined
+}
 
 /** A question that a run has asked. */
 export class Question<P extends Principal> {
   readonly answer: Promise<ReadonlyMessage>
   /** Its name in the journal. */
   readonly name: string
-  readonly check: CheckAnswer | undefined
+  /** Absent for a question without a schema. */
+  readonly reader: AnswerReader | undefined
   /** Ends the time in which the code deals with the answer. */
   done = (): void => {}
   /** Whether the task has shown it in this attempt. */
@@ -51,9 +62,9 @@ export class Question<P extends Principal> {
   #reject: (reason: Error) => void = () => {}
   #message: QueuedMessage<P> | undefined
 
-  constructor(taskId: string, name: string, check?: CheckAnswer) {
+  constructor(taskId: string, name: string, reader?: AnswerReader) {
     this.name = name
-    this.check = check
+    this.reader = reader
     this.#taskId = taskId
     this.#answer = new Answer((resolve, reject: (reason: Error) => void) => {
       this.#resolve = resolve

@@ -12,7 +12,7 @@ import type { Principal } from '../caller.js'
 import type { Journal } from '../journal/journal.js'
 import type { TurnIds } from '../journal/writes/turn-ids.js'
 import { isOfOther } from './marks.js'
-import { Answers, Question, type CheckAnswer } from './question.js'
+import { Answers, Question, type AnswerReader } from './question.js'
 
 /** What questions use of the other parts of their turn. */
 interface Parts {
@@ -43,8 +43,7 @@ interface Waiting<P extends Principal> {
 interface TypedQuestion {
   /** Its name in the journal, which tells it from others that the code asks at the same time. */
   readonly name: string
-  /** Called with each message that comes while this process has the question open. */
-  readonly check: CheckAnswer
+  readonly reader: AnswerReader
   /** Whether parallel code may ask in another order than before. */
   readonly isParallel: boolean
 }
@@ -121,7 +120,7 @@ export class Questions<P extends Principal> {
   #pose(state: AskingState, prompt: Say, typed?: TypedQuestion): Posed {
     const { journal } = this.#parts
     const { id } = this.#run.task()
-    const question = new Question<P>(id, journal.nameOf('question', typed?.name ?? state), typed?.check)
+    const question = new Question<P>(id, journal.nameOf('question', typed?.name ?? state), typed?.reader)
     if (journal.isRepeating) void this.#replay(question, state, prompt, typed?.isParallel)
     else this.#askInTurn(question, state, prompt)
     const { name, answer } = question
@@ -137,7 +136,7 @@ export class Questions<P extends Principal> {
 
   /** @throws What the open question throws of the message, which is not in the conversation yet. */
   check(message: DeepReadonly<Message>): void {
-    this.#open?.check?.(message)
+    this.#open?.reader?.check(message)
   }
 
   /**
@@ -271,7 +270,7 @@ export class Questions<P extends Principal> {
     this.answerIds.push(message.request.message.messageId)
     question.done = this.#parts.journal.enter()
     // Before the code that awaits the answer continues.
-    if (question.check === undefined) void Promise.resolve().then(question.done)
+    if (question.reader === undefined) void Promise.resolve().then(question.done)
     this.#answers.add(question, message)
   }
 
@@ -392,7 +391,7 @@ export class Questions<P extends Principal> {
     const { id } = task()
     let next = context.queues.shift(id)
     // Only questions with a schema name others who answer.
-    while (next !== undefined && question.check === undefined && isOfOther(next.request.message))
+    while (next !== undefined && question.reader === undefined && isOfOther(next.request.message))
       next = context.queues.shift(id)
     if (next === undefined) return false
     try {
@@ -425,9 +424,16 @@ export class Questions<P extends Principal> {
     if (signal().aborted) this.drop(signal().reason as Error)
   }
 
-  #answerEntries({ name }: Question<P>, { request }: QueuedMessage<P>): readonly JournalEntry[] {
-    const { messageId } = request.message
-    return this.#parts.journal.entriesFor({ kind: 'answer', name, messageId })
+  /** The answer, and what it was found to be where that is known at once: one change for both. */
+  #answerEntries(
+    { name, reader, isShown }: Question<P>,
+    { request }: QueuedMessage<P>,
+  ): readonly JournalEntry[] {
+    const { journal } = this.#parts
+    const { message } = request
+    const entries = journal.entriesFor({ kind: 'answer', name, messageId: message.messageId })
+    const value = reader?.read(message, isShown)
+    return value === undefined ? entries : [...entries, ...journal.entriesFor({ kind: 'value', name, value })]
   }
 
   /** The answer that the conversation has. Tenant and principal are those of the turn. */

@@ -4,6 +4,7 @@
  * @module
  */
 import { invalidParams } from '../../core/errors.js'
+import { isThenable } from '../../core/emitter.js'
 import { JsonReader } from '../../core/json.js'
 import type { JsonObject, ReadonlyJson } from '../../core/json-types.js'
 import { valueFromText, wantedBy, type Form } from '../../wire/question/form.js'
@@ -80,33 +81,47 @@ function validated(
   })
   try {
     const checked = schema['~standard'].validate(value)
-    return checked instanceof Promise ? checked.catch(refuse) : checked
+    return isThenable(checked) ? Promise.resolve(checked).catch(refuse) : checked
   } catch (error) {
     return refuse(error)
   }
 }
 
-/** Reads one answer. What does not fit is left open. */
-export async function readAnswer(
+/** Reads one answer: at once where the schemas answer at once. What does not fit is left open. */
+export function readAnswer(
   host: Limits,
   items: readonly Item[],
   message: ReadonlyMessage,
-): Promise<Found> {
+): Found | Promise<Found> {
   const given = answersIn(message) ?? plainAnswers(items, message)
+  const checks = [...given].flatMap(([id, value]) => {
+    const item = items.find((each) => each.id === id)
+    return item === undefined ? [] : [checkedBy(host, item, value)]
+  })
+  const ready = checks.filter((checked): checked is Checked => !(checked instanceof Promise))
+  return ready.length === checks.length
+    ? foundBy(host, items, ready)
+    : Promise.all(checks.map(async (each) => await each)).then((all) => foundBy(host, items, all))
+}
+
+interface Checked {
+  readonly item: Item
+  readonly result: StandardResult<unknown>
+}
+
+function checkedBy(host: Limits, item: Item, value: ReadonlyJson): Checked | Promise<Checked> {
+  const problem = excessOf(host, item, value)
+  const result = problem === undefined ? validated(item.schema, value) : { issues: [{ message: problem }] }
+  return result instanceof Promise ? result.then((later) => ({ item, result: later })) : { item, result }
+}
+
+function foundBy(host: Limits, items: readonly Item[], checks: readonly Checked[]): Found {
   const values: Record<string, ReadonlyJson> = {}
   const problems: string[] = []
-  for (const [id, value] of given) {
-    const item = items.find((each) => each.id === id)
-    if (item === undefined) continue
+  for (const { item, result } of checks) {
     const subject = items.length > 1 ? `${item.key}: ` : ''
-    const problem = excessOf(host, item, value)
-    if (problem !== undefined) {
-      problems.push(`${subject}${problem}`)
-      continue
-    }
-    const checked = await validated(item.schema, value)
-    if (checked.issues !== undefined) problems.push(`${subject}${linesOf(checked.issues)}`)
-    else if (checked.value !== undefined) values[id] = readValue(host, item, checked.value)
+    if (result.issues !== undefined) problems.push(`${subject}${linesOf(result.issues)}`)
+    else if (result.value !== undefined) values[item.id] = readValue(host, item, result.value)
     else problems.push(`${subject}no value`)
   }
   if (problems.length === 0 && Object.keys(values).length === 0) problems.push(wanted(items))

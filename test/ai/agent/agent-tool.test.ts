@@ -1,10 +1,12 @@
 /** Remote agents as tools: what holds for every framework. */
+import { skillSchemas } from 'a2a-tasks/agent-card'
 import {
   agentTool,
   aiSdk,
   openAiAgents,
   openAiAgentTool,
   type AgentOutput,
+  type AgentTool,
   type AgentToolOptions,
 } from 'a2a-tasks/ai'
 import { A2AClient, textOf } from 'a2a-tasks/client'
@@ -29,6 +31,26 @@ test.each<[string, object[], number, AgentOutput]>([
 ])('a result has at most maxBytes: %s is left out', async (_, parts, maxBytes, expected) => {
   const tool = toolFor((run) => void run.artifact({ parts: parts as [] }), { maxBytes })
   expect(await lastOf(tool.execute({ message: 'x' }, { toolCallId: 'c' }))).toEqual(expected)
+})
+
+test('a tool for a skill has the schema that the card has for it, unless it is given one', async () => {
+  const inputSchema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
+  const unusable = { type: 'object', properties: { taskId: { type: 'string' } } }
+  const extensions = [skillSchemas({ book: { inputSchema }, other: { inputSchema: unusable } })]
+  const skills = ['book', 'other'].map((id) => ({ id, name: id, description: id, tags: ['x'] }))
+  const agent = fakeAgent((run) => JSON.stringify(run.message.parts), {
+    card: { capabilities: { streaming: true, extensions }, skills },
+  })
+  const client = new A2AClient({ card: agent.card, fetch: agent.fetch })
+  const schemaOf = (tool: AgentTool): unknown => tool.inputSchema['~standard'].jsonSchema.input()
+  const book = agentTool(client, { skill: 'book' })
+  expect(schemaOf(book)).toMatchObject({ properties: { city: { type: 'string' } }, required: ['city'] })
+  expect((await lastOf(book.execute({ city: 'Rome' }, { toolCallId: 'c' })))?.text).toBe(
+    '[{"data":{"city":"Rome"}}]',
+  )
+  const own = { type: 'object', properties: { to: { type: 'string' } } }
+  expect(schemaOf(agentTool(client, { skill: 'book', inputSchema: own }))).toMatchObject(own)
+  expect(schemaOf(agentTool(client, { skill: 'other' }))).toMatchObject({ required: ['message'] })
 })
 
 test('a tool that delegates by its run is refused by ai.tools, which would wait for itself after a restart', async () => {

@@ -223,3 +223,9 @@ it('a result of a type that no client has asked for', async () => {
     text: 'The MCP server has answered with a result of the type "task", which this agent cannot read',
   })
 })
+
+it('base64 with lines, as MIME has it', () => {
+  const image = { type: 'image', data: 'aGVs\r\nbG8=\n', mimeType: 'image/png' }
+  const { parts } = readResult({ content: [image, { ...image, data: 'a b!' }] }, { ...TOOL, title: 'Go' })
+  expect(parts).toEqual([{ raw: 'aGVsbG8=', mediaType: 'image/png' }])
+})

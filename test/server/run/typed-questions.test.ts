@@ -1,10 +1,11 @@
 /** Questions with a schema: which answers they take, refuse and ask again, and when they end without one. */
 import type { Task } from 'a2a-tasks'
+import { DurableTaskManager, memoryStore, type TaskStore } from 'a2a-tasks/durable'
 import type { Execute, Run } from 'a2a-tasks/server'
 import { answerPart, answersIn, openQuestionsOf, QUESTIONS } from 'a2a-tasks/wire'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { agent, MANAGERS, textsOf } from '../journal/support/managers.js'
+import { agent, MANAGERS, textsOf, type Agent } from '../journal/support/managers.js'
 import { begin, replicas, resultOf, stateAt } from '../durable/support/replicas.js'
 import { call, jsonRpc, user } from '../spec/support/agent.js'
 
@@ -357,6 +358,51 @@ describe.each(MANAGERS)('over %s, several questions', (_, open) => {
     const id = await a.say('go')
     await answer(a, await a.reaches(id, 'input-required'), { 'constructor#1': 'x', 'toString#1': 'y' })
     expect(textsOf(await a.reaches(id, 'completed'))).toEqual(['x y'])
+  })
+})
+
+test.each<[string, (a: Agent, asked: Task) => Promise<unknown>]>([
+  ['in words', (a, asked) => a.say('Rome', asked.id)],
+  ['by id', (a, asked) => answer(a, asked, { input: 'Rome' })],
+])('what a schema makes of an answer %s is one change with it, if it answers at once', async (_, say) => {
+  const changesWith = async (schema: z.ZodType): Promise<string[]> => {
+    const store = memoryStore()
+    const commit = store.commit.bind(store)
+    const changes: string[] = []
+    const counted: TaskStore = Object.assign(store, {
+      commit(...[change, ...others]: Parameters<TaskStore['commit']>) {
+        const kinds = change.events.flatMap((event) => (event.type === 'history' ? event.entry.kind : []))
+        changes.push(kinds.join())
+        return commit(change, ...others)
+      },
+    })
+    const a = await agent(
+      (clock) => new DurableTaskManager({ store: counted, clock }),
+      async (run) => String(await run.requireInput('Where?', { schema })),
+    )
+    const id = await a.say('go')
+    await say(a, await a.reaches(id, 'input-required'))
+    await a.reaches(id, 'completed')
+    return changes
+  }
+  expect(await changesWith(z.string())).toContain('answer,value')
+  const later = await changesWith(z.string().refine(() => Promise.resolve(true)))
+  expect(later.filter((kinds) => /answer|value/.test(kinds))).toEqual(['answer', 'value'])
+})
+
+describe.each(MANAGERS)('over %s, what a schema makes of an answer', (_, open) => {
+  test('can be larger than a step may be: the call rejects', async () => {
+    const schema = z.string().transform((text) => text.repeat(2_000_000))
+    const a = await agent(open, (run) =>
+      run.requireInput('Where?', { schema }).catch((error: unknown) => String(error)),
+    )
+    const id = await a.say('go')
+    await a.reaches(id, 'input-required')
+    await a.say('x', id)
+    const [text] = textsOf(await a.reaches(id, 'completed'))
+    expect(text).toContain('Answer input#1')
+    expect(text).toContain('limits.maxStepBytes')
+    expect((await a.journal(id)).map(({ entry }) => entry.kind)).toEqual(['turn', 'question', 'answer'])
   })
 })
 
