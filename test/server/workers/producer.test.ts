@@ -1,5 +1,5 @@
 /** Programs that begin and continue tasks without a handler, and workers that do the turns, over one store. */
-import { TaskManager } from 'a2a-tasks'
+import { TaskManager, type TaskSnapshot } from 'a2a-tasks'
 import { DurableTaskManager, memoryStore } from 'a2a-tasks/durable'
 import {
   createProducer,
@@ -92,6 +92,21 @@ describe('a task that a producer begins', () => {
     expect(state).toBe('submitted')
     await settle()
     expect(await resultOf(tasks, id)).toEqual(['You said: hi'])
+    expect(errors).toEqual([])
+  })
+
+  test('has the head start that priorityOf gives it, also for a queue', async () => {
+    const { manager, store, errors } = yard()
+    const { turns, dispatch } = queue()
+    const priorityOf = ({ messages }: TaskSnapshot): number =>
+      textOf(messages[0] ?? {}) === 'late' ? 60_000 : 0
+    const onError = (error: unknown): unknown => errors.push(error)
+    const { send } = createProducer({ card: CARD, tasks: manager(), priorityOf, onError })
+    await send('early')
+    const late = await send('late')
+    expect((await store.asStore.orphans(1))[0]?.key.id).toBe(late.id)
+    await createProducer({ card: CARD, tasks: manager(), dispatch, priorityOf, onError }).send('late')
+    expect(turns).toMatchObject([{ priority: 60_000 }])
     expect(errors).toEqual([])
   })
 
@@ -230,7 +245,7 @@ describe('a queue', () => {
     const { producer, handler, worker, tasks, clock } = yard()
     handler(dispatch)
     const { id } = await producer(dispatch).send('go', { principal: ADA })
-    expect(turns).toEqual([{ id: `${id}-3`, taskId: id, owner: 'ada' }])
+    expect(turns).toEqual([{ id: `${id}-3`, taskId: id, owner: 'ada', priority: 0 }])
     await pass(clock, () => turns.length === 2)
     expect(turns[1]).toEqual(turns[0])
     await worker(echo).run(turns[1] as Turn)
