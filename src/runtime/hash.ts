@@ -5,7 +5,7 @@
  */
 import { builtin } from './environment.js'
 
-/** As much of `node:crypto` as is used here. */
+/** As much of Node's module as is used here. */
 interface NodeCrypto {
   createHash(algorithm: string): { update(text: string): { digest(encoding: 'hex'): string } }
 }
@@ -21,8 +21,8 @@ export function hashOf(text: string): string {
 /** It takes a quarter of the time. */
 function hashOfNode(): ((text: string) => string) | undefined {
   // It is this module, where the platform has it.
-  const crypto = builtin('node:crypto') as NodeCrypto | undefined
-  return crypto && ((text) => crypto.createHash('sha256').update(text).digest('hex'))
+  const node = builtin('crypto') as NodeCrypto | undefined
+  return node && ((text) => node.createHash('sha256').update(text).digest('hex'))
 }
 
 const [PRIMES, ROUNDS, BLOCK] = [firstPrimes(64), 64, 64]
@@ -31,7 +31,7 @@ const CONSTANTS = Int32Array.from(PRIMES, (prime) => fraction(Math.cbrt(prime)))
 /** The same of the square roots of the first eight (§5.3.3). */
 const INITIAL = PRIMES.slice(0, 8).map((prime) => fraction(Math.sqrt(prime)))
 
-/** For browsers, and other platforms without `node:crypto`. */
+/** For browsers, and other platforms without this module of Node. */
 export function hashInScript(text: string): string {
   const bytes = new TextEncoder().encode(text)
   const all = new Uint8Array(Math.ceil((bytes.length + 9) / BLOCK) * BLOCK)
