@@ -13,7 +13,7 @@ import { describe, type TestContext } from 'vitest'
 import { freePort } from './free-port.js'
 
 const PACKAGES = '/usr/lib/postgresql'
-const READY = 'database system is ready to accept connections'
+const READY = /database system is ready to accept (read-only )?connections/
 
 /** Whether there is a server to start. */
 export function hasPostgresServer(): boolean {
@@ -53,9 +53,12 @@ type Ending = 'SIGINT' | 'SIGQUIT'
 /**
  * Starts a server with an empty database. What is acknowledged outlives the server, and not the machine: `fsync` is off
  * where the settings do not say otherwise.
+ *
+ * @param primary - Starts a standby instead, which replicates this server by streaming, and reads only until it is promoted.
  */
 export async function startPostgres(
   settings: Readonly<Record<string, string>> = {},
+  primary?: Pick<PostgresServer, 'port'>,
 ): Promise<PostgresServer> {
   const bin = programs()
   if (bin === undefined) throw new Error('PostgreSQL is not installed')
@@ -65,7 +68,9 @@ export async function startPostgres(
   try {
     if (user.uid !== undefined && user.gid !== undefined) await chown(folder, user.uid, user.gid)
     const data = join(folder, 'data')
-    execFileSync(join(bin, 'initdb'), ['-D', data, ...INITIAL], { ...user, cwd: folder, stdio: 'pipe' })
+    const [program, ...given] =
+      primary === undefined ? ['initdb', ...INITIAL] : ['pg_basebackup', ...COPY, '-p', `${primary.port}`]
+    execFileSync(join(bin, program), ['-D', data, ...given], { ...user, cwd: folder, stdio: 'pipe' })
     const port = await freePort()
     const options = Object.entries({ ...SETTINGS, port: String(port), ...settings })
     const launch = (): Promise<ChildProcess> => {
@@ -97,6 +102,9 @@ const INITIAL = [
   ...['--locale=C.UTF-8', '--locale-provider=icu', '--icu-locale=en-US'],
 ]
 
+/** `-R` makes the copy a standby. */
+const COPY = ['-R', '-X', 'stream', '-c', 'fast', '--no-sync', '-h', '127.0.0.1', '-U', 'postgres']
+
 const SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
@@ -114,7 +122,7 @@ function programs(): string | undefined {
 }
 
 /** Who runs it: it refuses to be run by root. */
-function serverUser(): { uid?: number; gid?: number } {
+export function serverUser(): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {}
   const idOf = (option: string): number =>
     Number(execFileSync('id', [option, 'postgres'], { encoding: 'utf8' }))
@@ -131,7 +139,7 @@ async function ready(server: ChildProcess): Promise<ChildProcess> {
   await new Promise<void>((resolve, reject) => {
     server.stderr?.on('data', (chunk: Buffer) => {
       output = (output + chunk.toString()).slice(-10_000)
-      if (output.includes(READY)) resolve()
+      if (READY.test(output)) resolve()
     })
     server.once('error', reject)
     server.once('close', () => reject(new Error(`PostgreSQL ended:\n${output}`)))

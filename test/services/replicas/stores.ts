@@ -39,9 +39,26 @@ export async function openStore(name: string, url: string): Promise<OpenStore> {
       },
     }
   }
-  const pool = new Pool({ connectionString: url, max: 10 })
-  pool.on('error', () => undefined)
+  if (name === 'pgbouncer') {
+    // The URL of the pooler, and that of the server.
+    const [pooledUrl = '', directUrl = ''] = url.split(' ')
+    const [pooled, direct] = [poolOf(pooledUrl), poolOf(directUrl, 1)]
+    const store = postgresStore(pooled, { prepare: false, listen: direct })
+    await store.migrate()
+    return {
+      store,
+      close: async () => {
+        await Promise.all([pooled.end(), direct.end()])
+      },
+    }
+  }
+  const pool = poolOf(url)
   const store = postgresStore(pool)
   await store.migrate()
   return { store, close: () => pool.end() }
+}
+
+function poolOf(connectionString: string, max = 10): Pool {
+  // Failures are reported to the caller.
+  return new Pool({ connectionString, max }).on('error', () => undefined)
 }
