@@ -86,7 +86,7 @@ import {
   instrumentHandler,
   instrumentTasks,
 } from '../../src/telemetry/index.js'
-import { fakeAgent, testDurable, testTaskStore } from '../../src/testing/index.js'
+import { fakeAgent, testDispatch, testDurable, testTaskStore } from '../../src/testing/index.js'
 import { v1 } from '../../src/wire/index.js'
 import { optionParameters, type OptionParameter } from '../support/option-parameters.js'
 
@@ -201,6 +201,7 @@ const FUNCTIONS: Record<string, Call> = {
   'OpenAiAgents.messages(0)': (of) => openAiAgents(agentRun).messages(of),
   'OpenAiAgents.model(1)': (of) => openAiAgents(agentRun).model(any({}), of),
   'OpenAiAgents.tools(1)': (of) => openAiAgents(agentRun).tools([], of),
+  'testDispatch(0)': (of: object) => testDispatch({ test: execute, create: any(execute), ...of }),
   'testDurable(1)': (of: object) => testDurable(execute, { messages: ['x'], ...of }),
   'testTaskStore(0)': (of: object) =>
     testTaskStore({ test: execute, create: any(execute), supports: { hints: false, reopen: false }, ...of }),
@@ -415,6 +416,7 @@ const NO_OPTIONS: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/^Run\.delegate\(2\)|^A2AGateway\.workOn\(1\)|^textOf/, 'a message'],
   [/^(toV03Card|toHybridCard|signAgentCard|buildAgentCard|new AgentCard)\(0\)/, 'a card: see there too'],
   [/ AgentRecord$/, 'a row of a database'],
+  [/ Turn$/, 'a turn, as a queue delivers it'],
   [/ A2ATaskSendRequest, /, 'the JSON of a request, of any version of the peer'],
   [/^new \w+Error\(|^decodeError|^providerError/, 'facts about a failure, which an error must not hide'],
 ]
