@@ -23,8 +23,8 @@ export interface Turn {
 /**
  * The priority of the turns of a task: a head start, in ms, from 0 to 2,592,000,000 (30 days). A turn with a head start of
  * `60_000` comes before those that wait for less than a minute longer, so none waits for ever. Called without await, each time
- * that a turn of the task is handed out, so it should depend on what stays: the owner, the skill, the first message. When it
- * throws, or returns anything else, `onError` receives that, and the turn has no head start.
+ * that a turn of the task is handed out, so it should depend on what stays: the owner, the first message. The skill is the same
+ * for all tasks of an agent. When it throws, or returns anything else, `onError` receives that, and the turn has no head start.
  */
 export type PriorityOf = (task: TaskSnapshot) => number
 

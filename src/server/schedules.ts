@@ -12,14 +12,8 @@ import { keyOf, type TaskKey } from '../core/task.js'
 import { withKeepAlive, type Clock } from '../runtime/clock.js'
 import { describe } from '../runtime/describe.js'
 import { SCHEDULE } from '../runtime/document-kinds.js'
-import {
-  hasMethods,
-  readOptions,
-  requireDelay,
-  requireObject,
-  requireOneOf,
-  requireWhole,
-} from '../runtime/options.js'
+import { suggestion } from '../runtime/known-names.js'
+import { hasMethods, readOptions, requireDelay, requireObject, requireOneOf } from '../runtime/options.js'
 import { reportError } from '../runtime/report.js'
 import type { Principal } from './caller.js'
 import { derivedId } from './idempotency.js'
@@ -160,7 +154,8 @@ type Checked<P extends Principal> = CommonSchedule<P> & {
 function toSchedules<P extends Principal>(given: SchedulesOptions<P>['schedules']): readonly Checked<P>[] {
   requireObject('schedules', given, 'createSchedules')
   const entries = Object.entries(given)
-  requireWhole('schedules', entries.length, 1, MAX_SCHEDULES)
+  if (entries.length === 0 || entries.length > MAX_SCHEDULES)
+    throw new RangeError(`"schedules" must have 1 to ${MAX_SCHEDULES} schedules, got ${entries.length}`)
   return entries.map(([name, schedule]) => {
     if (name === '' || name.length > MAX_NAME)
       throw new RangeError(`The name of a schedule must have 1 to ${MAX_NAME} characters, got ${name.length}`)
@@ -257,8 +252,12 @@ class Running<P extends Principal> {
   }
 
   async set(name: string, isPaused: boolean): Promise<void> {
-    if (!this.#context.schedules.some((schedule) => schedule.name === name))
-      throw invalidParams('name', `is of no schedule: ${describe(name)}`)
+    const names = this.#context.schedules.map((schedule) => schedule.name)
+    if (!names.includes(name)) {
+      const given =
+        typeof name === 'string' ? `"${name.slice(0, MAX_NAME)}"${suggestion(name, names)}` : describe(name)
+      throw invalidParams('name', `is of no schedule: ${given}`)
+    }
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       const { key, states } = await this.#read()
       const { isPaused: wasPaused = false, version = 0 } = states.get(name) ?? {}

@@ -35,6 +35,8 @@ export interface PgClient {
   on(event: 'error' | 'end', listener: () => void): unknown
   off(event: 'error' | 'end', listener: () => void): unknown
   release(destroy: boolean): void
+  /** `'I'` outside of a transaction, `null` before the first answer. Older releases of pg do not have it. */
+  getTransactionStatus?(): string | null
 }
 
 /** A notification of PostgreSQL. */

@@ -72,6 +72,8 @@ export class PgConnection implements Connection {
     if (!hasMethods(client, 'query', 'connect') || 'totalCount' in client) throw noTransaction(client)
     // A client of the driver has these methods.
     const own = client as object as PgClient
+    if (own.getTransactionStatus?.() === 'I')
+      throw noTransaction(client, 'one without a transaction: await BEGIN first')
     return this.#statementsOf((use) => use(own))
   }
 

@@ -42,9 +42,9 @@ export interface Connection extends Statements {
 }
 
 /** The error for what is no client of a transaction. */
-export function noTransaction(client: unknown): TypeError {
+export function noTransaction(client: unknown, got = describe(client)): TypeError {
   return new TypeError(
-    `"client" must be the client in which your transaction has begun: of the Pool, of sql.begin(), or of transaction() of the PGlite, got ${describe(client)}`,
+    `"client" must be the client in which your transaction has begun: of the Pool, of sql.begin(), or of transaction() of the PGlite, got ${got}`,
   )
 }
 

@@ -201,7 +201,10 @@ test('a pause holds in all processes and after a restart, and what is in it is s
   await pass(10 * MINUTE, third)
   expect((await begun(third, 'texts')).filter((text) => text === 'go')).toHaveLength(2)
   expect(await begun(third)).toEqual([5, 10, 10, 15, 20, 25, 30, 35, 40, 45, 50, 50])
-  await expect(third.schedules.pause('one')).rejects.toMatchObject({ code: 'INVALID_PARAMS' })
+  await expect(third.schedules.pause('tens')).rejects.toMatchObject({
+    code: 'INVALID_PARAMS',
+    message: 'name is of no schedule: "tens", did you mean "ten"?',
+  })
 })
 
 test('an outage of the store delays, and loses and repeats nothing', async () => {
@@ -285,7 +288,7 @@ describe('is refused', () => {
   }
 
   test.each<[string, object, RegExp]>([
-    ['no schedule', {}, /"schedules" must be an integer from 1 to 1000, got 0/],
+    ['no schedule', {}, /"schedules" must have 1 to 1000 schedules, got 0/],
     [
       'a schedule without times',
       { a: { message: 'x' } },

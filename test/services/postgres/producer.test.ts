@@ -226,4 +226,26 @@ whenPostgres('a producer in a transaction', () => {
         await expect(producer.send('go', { client })).rejects.toThrow(/"client" must be the client in which/)
     })
   })
+
+  test('a client of pg takes no message before BEGIN and after COMMIT', async () => {
+    const pool = new pg.Pool({ connectionString: server().url }).on('error', () => undefined)
+    const store = postgresStore(pool, { schema: `shop_${schemas++}` })
+    await store.migrate()
+    const tasks = new DurableTaskManager({ store })
+    const producer = createProducer({ card, tasks })
+    const client = await pool.connect()
+    onTestFinished(async () => {
+      client.release()
+      await tasks.destroy()
+      await pool.end()
+    })
+    const refused = /got one without a transaction: await BEGIN first/
+    await expect(producer.send('go', { client })).rejects.toThrow(refused)
+    await client.query('BEGIN')
+    await producer.send('go', { client })
+    await client.query('COMMIT')
+    await expect(producer.send('go', { client })).rejects.toThrow(refused)
+    await expect(producer.signal('any', 'paid', 1, { client })).rejects.toThrow(refused)
+    expect(await tasks.listTasks()).toHaveLength(1)
+  })
 })
