@@ -230,7 +230,7 @@ describe('a queue', () => {
     const { producer, handler, worker, tasks, clock } = yard()
     handler(dispatch)
     const { id } = await producer(dispatch).send('go', { principal: ADA })
-    expect(turns).toEqual([{ id: `${id}-3`, taskId: id, owner: 'ada' }])
+    expect(turns).toEqual([{ id: `${id}-3`, taskId: id, owner: 'ada', priority: 0 }])
     await pass(clock, () => turns.length === 2)
     expect(turns[1]).toEqual(turns[0])
     await worker(echo).run(turns[1] as Turn)
