@@ -223,6 +223,8 @@ async function send<P extends Principal>(
   // The same checks, and the same copy, as of any message.
   const { message } = toMessage({ ...toContent(content), role: 'user', messageId }, {}, settings)
   if (principal !== undefined) requirePrincipal(principal)
+  // An empty one is none, as in requests.
+  if (tenant !== undefined && tenant !== '') readName(tenant, 'tenant')
   const { owner } = ownedBy(principal, tenant)
   const [dialect] = toDialects(undefined, undefined)
   const queued: QueuedMessage<P> = {
