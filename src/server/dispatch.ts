@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { isThenable } from '../core/emitter.js'
 import type { TaskSnapshot } from '../core/task.js'
 import { describe } from '../runtime/describe.js'
 
@@ -57,6 +58,7 @@ export function priorityFor(
   try {
     const priority: unknown = priorityOf?.(task) ?? 0
     if (typeof priority === 'number' && priority >= 0 && priority <= MAX_PRIORITY) return Math.round(priority)
+    if (isThenable(priority)) priority.then(undefined, () => undefined)
     const got = typeof priority === 'number' ? priority : describe(priority)
     throw new RangeError(`priorityOf() must return a number of ms from 0 to ${MAX_PRIORITY}, got ${got}`)
   } catch (error) {

@@ -10,7 +10,8 @@ export type { StructuredWorkerOptions, Worker, WorkerOptions } from './worker.js
 export { createProducer } from './producer.js'
 export type { JoinOptions, ProducedMessage, ProduceOptions, Producer, ProducerOptions } from './producer.js'
 export { createSchedules } from './schedules.js'
-export type { MissedPolicy, Schedule, Schedules, SchedulesOptions, ScheduleState } from './schedules.js'
+export type { MissedPolicy } from './schedule-times.js'
+export type { Schedule, Schedules, SchedulesOptions, ScheduleState } from './schedules.js'
 export type { Dispatch, PriorityOf, Turn } from './dispatch.js'
 export type { BoundAgent, DispatchContext, ObservedAgent } from './binding/bindings.js'
 export type {

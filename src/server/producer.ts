@@ -16,9 +16,11 @@ import { portOf, type AddedTask, type Due, type ManagerPort } from '../core/port
 import { usageOf } from '../core/sizes.js'
 import type { Task, TaskSnapshot } from '../core/task.js'
 import { readName, readParams } from '../core/validate.js'
+import { withKeepAlive } from '../runtime/clock.js'
 import { describe } from '../runtime/describe.js'
 import { readOptions, requireFunctions } from '../runtime/options.js'
 import { reportError } from '../runtime/report.js'
+import { settleWithin } from '../runtime/shutdown.js'
 import { ownedBy, requirePrincipal, type Principal } from './caller.js'
 import { requireVisible } from './chosen-ids.js'
 import { toDialects } from './dialects.js'
@@ -39,7 +41,10 @@ export interface ProducerOptions {
   readonly card: AgentCardInput
   /** The manager of the tasks, over the store of the workers. With `sweepIntervalMs: false` a short program leaves sweeps to them. */
   readonly tasks: SharedTasks
-  /** As that of the handlers. A handler with it hands out what is due later. Default is `'store'`. */
+  /**
+   * As that of the handlers. A call waits for it for at most 10 seconds. A handler with it hands out what is due later. Default
+   * is `'store'`.
+   */
   readonly dispatch?: Dispatch | undefined
   /** As that of the handlers. Default is that the turns which have waited longest come first. */
   readonly priorityOf?: PriorityOf | undefined
@@ -107,6 +112,8 @@ const SEND_KEYS = [
 const CONTENT_KEYS = ['parts', 'metadata', 'extensions', 'referenceTaskIds']
 /** Attempts to send a message while others change its task. */
 const MAX_ATTEMPTS = 20
+/** For how long a call waits for `dispatch`. */
+const DISPATCH_MS = 10_000
 
 /** The latest time of a `Date`, in ms since 1970. */
 const MAX_TIME = 8_640_000_000_000_000
@@ -216,6 +223,8 @@ async function send<P extends Principal>(
   // The same checks, and the same copy, as of any message.
   const { message } = toMessage({ ...toContent(content), role: 'user', messageId }, {}, settings)
   if (principal !== undefined) requirePrincipal(principal)
+  // An empty one is none, as in requests.
+  if (tenant !== undefined && tenant !== '') readName(tenant, 'tenant')
   const { owner } = ownedBy(principal, tenant)
   const [dialect] = toDialects(undefined, undefined)
   const queued: QueuedMessage<P> = {
@@ -332,9 +341,10 @@ function handOutIn({ dispatcher }: Context, priority: number): number {
 
 async function handOver(context: Context, task: TaskSnapshot): Promise<void> {
   const { dispatcher } = context
-  dispatcher?.send(task, priorityOf(context, task))
-  // The program may end then.
-  await dispatcher?.settled()
+  if (dispatcher === undefined) return
+  dispatcher.send(task, priorityOf(context, task))
+  // The program may end then. A queue that is away must hold up nothing: a handler hands the turn out again.
+  await settleWithin(withKeepAlive(context.port.settings.clock), DISPATCH_MS, [dispatcher.settled()])
 }
 
 /** Adds the message to its task, and hands its turn out where no process works on it. */

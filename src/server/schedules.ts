@@ -4,6 +4,7 @@
  * @module
  */
 import { buildAgentCard } from '../agent-card/build.js'
+import { isThenable } from '../core/emitter.js'
 import { A2AError, invalidParams } from '../core/errors.js'
 import type { JsonObject } from '../core/json-types.js'
 import type { SharedTasks, TaskDocument } from '../core/managers.js'
@@ -16,20 +17,19 @@ import { suggestion } from '../runtime/known-names.js'
 import { hasMethods, readOptions, requireDelay, requireObject, requireOneOf } from '../runtime/options.js'
 import { reportError } from '../runtime/report.js'
 import type { Principal } from './caller.js'
+import { keptId } from './chosen-ids.js'
 import { derivedId } from './idempotency.js'
 import { guarded, type ErrorContext } from './options.js'
 import { createProducer, type ProducedMessage, type Producer, type ProducerOptions } from './producer.js'
+import { hasTime, timesUpTo, type MissedPolicy, type Times } from './schedule-times.js'
 import { unavailable } from './unavailable.js'
-
-/** What becomes of times at which no process looked, within a minute. */
-export type MissedPolicy = 'skip' | 'last' | 'all'
 
 interface CommonSchedule<P extends Principal> {
   /** What the message of each task says, or a function of the time that returns it: the same in all processes. */
   readonly message: ProducedMessage | ((at: Date) => ProducedMessage)
   /**
    * What becomes of times at which no process looked, within a minute: `'skip'` begins no task for them, `'last'` one for the
-   * last, `'all'` one for each of the last 100. Default is `'last'`.
+   * last, unless there are times of the last minute, `'all'` one for each of the last 100. Default is `'last'`.
    */
   readonly missed?: MissedPolicy | undefined
   /** The user whose tasks they are. Default is none. */
@@ -63,7 +63,7 @@ export interface SchedulesOptions<P extends Principal = Principal> extends Produ
 /** The state of a schedule. */
 export interface ScheduleState {
   readonly name: string
-  /** The next time. Absent where there is none, and while it is paused. */
+  /** The next time at which a task begins. Absent where there is none, and while it is paused. */
   readonly next?: Date | undefined
   readonly isPaused: boolean
 }
@@ -94,10 +94,6 @@ const SCHEDULE_KEYS = ['cron', 'everyMs', 'message', 'missed', 'principal', 'ten
 const MAX_SCHEDULES = 1_000
 const MAX_NAME = 200
 const MIN_EVERY_MS = 1_000
-/** The most tasks that are begun late. */
-const MAX_MISSED = 100
-/** A time that is longer ago was missed. */
-const GRACE_MS = 60_000
 /** How often a process looks at least. */
 const LOOK_MS = 60_000
 /** The pause after a failure. */
@@ -144,12 +140,7 @@ export function createSchedules<P extends Principal = Principal>(options: Schedu
   }
 }
 
-type Checked<P extends Principal> = CommonSchedule<P> & {
-  readonly name: string
-  readonly missed: MissedPolicy
-  /** The first time after this one, in ms; `undefined` for none. */
-  readonly next: (after: number) => number | undefined
-}
+type Checked<P extends Principal> = CommonSchedule<P> & Times & { readonly name: string }
 
 function toSchedules<P extends Principal>(given: SchedulesOptions<P>['schedules']): readonly Checked<P>[] {
   requireObject('schedules', given, 'createSchedules')
@@ -245,8 +236,8 @@ class Running<P extends Principal> {
     const now = clock.now()
     return schedules.map((schedule) => {
       const { name } = schedule
-      const { isPaused = false } = states.get(name) ?? {}
-      const next = isPaused ? undefined : schedule.next(now)
+      const { isPaused = false, at = now } = states.get(name) ?? {}
+      const next = isPaused ? undefined : schedule.next(Math.max(now, at))
       return { name, ...(next !== undefined && { next: new Date(next) }), isPaused }
     })
   }
@@ -319,8 +310,11 @@ class Running<P extends Principal> {
     const time = new Date(at)
     const iso = time.toISOString()
     const { principal, tenant, contextId } = of
+    const said = typeof message === 'function' ? message(time) : message
+    // `send` refuses it.
+    if (isThenable(said)) said.then(undefined, () => undefined)
     try {
-      await producer.send(typeof message === 'function' ? message(time) : message, {
+      await producer.send(said, {
         ...{ principal, tenant, contextId, messageId: `schedule ${name} ${iso}` },
         metadata: { schedule: { name, at: iso } },
       })
@@ -345,7 +339,8 @@ class Running<P extends Principal> {
   /** The task that keeps the schedules of this agent. */
   async #keeper(): Promise<TaskKey> {
     const { tasks, agent } = this.#context
-    const id = derivedId(0, agent, OWNER)
+    // No client can choose this id.
+    const id = keptId({ owner: OWNER }, derivedId(0, agent, OWNER))
     const known = await tasks.peekTask(id)
     if (known !== null) return keyOf(known)
     try {
@@ -362,25 +357,4 @@ function toStored({ value, version }: TaskDocument): Stored {
   // `#put` made it.
   const { at, isPaused } = value as { readonly at: string; readonly isPaused: boolean }
   return { at: Date.parse(at), isPaused, version }
-}
-
-type Times = Pick<Checked<Principal>, 'next' | 'missed'>
-
-/** Whether the schedule has a time after `after`, up to `now`. */
-function hasTime({ next }: Times, after: number, now: number): boolean {
-  return (next(after) ?? Infinity) <= now
-}
-
-/** The times after `after`, up to `now`, at which a task is to begin. */
-function timesUpTo(schedule: Times, after: number, now: number): readonly number[] {
-  const { missed } = schedule
-  const from = missed === 'skip' ? Math.max(after, now - GRACE_MS) : after
-  const max = missed === 'all' ? MAX_MISSED : 1
-  // From `now` backwards, since there may be very many.
-  for (let ms = GRACE_MS; ; ms *= 8) {
-    const start = Math.max(from, now - ms)
-    const times: number[] = []
-    for (let at = schedule.next(start); at !== undefined && at <= now; at = schedule.next(at)) times.push(at)
-    if (times.length >= max || start === from) return times.slice(-max)
-  }
 }

@@ -159,6 +159,13 @@ describe('a task that a producer begins', () => {
     expect(await tasks.stateOf(id)).toBe('completed')
   })
 
+  test.each([5, '\ud800'])('is refused for the tenant %j', async (tenant) => {
+    const sending = yard()
+      .producer()
+      .send('go', { tenant: tenant as string })
+    await expect(sending).rejects.toMatchObject({ code: 'INVALID_PARAMS', data: { path: 'tenant' } })
+  })
+
   test('with its messageId begins once, whoever sends it, and however often', async () => {
     const { producer, worker, handler, tasks } = yard()
     let done = 0

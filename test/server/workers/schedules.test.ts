@@ -2,9 +2,11 @@
 import { TaskManager } from 'a2a-tasks'
 import { DurableTaskManager, memoryStore } from 'a2a-tasks/durable'
 import {
+  createRequestHandler,
   createSchedules,
   createWorker,
   textOf,
+  type Dispatch,
   type Schedule,
   type Schedules,
   type ScheduleState,
@@ -12,6 +14,8 @@ import {
 import { ManualClock } from 'a2a-tasks/testing'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { FaultyStore, settle } from '../durable/support/replicas.js'
+import { EVERY } from '../../compat/support/agent.js'
+import { call } from '../dialects/support/dialects.js'
 import { ORIGIN } from '../spec/support/agent.js'
 
 const card = { name: 'Shop', url: ORIGIN }
@@ -27,7 +31,9 @@ interface Process {
 }
 
 /** Processes over one store, each with a clock of its own. */
-function town(): { readonly open: (given: Record<string, Schedule>, aheadMs?: number) => Process } {
+function town(dispatch?: Dispatch): {
+  readonly open: (given: Record<string, Schedule>, aheadMs?: number) => Process
+} {
   const ofStore = new ManualClock(START)
   const shared = memoryStore({ now: () => ofStore.now() })
   return {
@@ -40,7 +46,7 @@ function town(): { readonly open: (given: Record<string, Schedule>, aheadMs?: nu
         ...{ sweepIntervalMs: false, storeRetryMs: 1 },
       })
       const onError = (error: unknown): unknown => errors.push(error)
-      const schedules = createSchedules({ card, tasks, onError, schedules: given })
+      const schedules = createSchedules({ card, tasks, onError, dispatch, schedules: given })
       onTestFinished(async () => {
         await schedules.close()
         await tasks.destroy()
@@ -153,6 +159,90 @@ describe('times at which no process looked', () => {
     expect(await begun(second)).toEqual(Array.from({ length: 100 }, (_, at) => (year / 1_000 - 99 + at) / 60))
     expect(asked).toBeLessThan(2_000)
   })
+
+  test('are found among millions', async () => {
+    const { open } = town()
+    let asked = 0
+    // Each second of January.
+    const cron = {
+      nextRun: (after: Date) => {
+        asked += 1
+        const next = new Date((Math.floor(after.getTime() / 1_000) + 1) * 1_000)
+        return next.getUTCMonth() === 0 ? next : new Date(Date.UTC(next.getUTCFullYear() + 1, 0))
+      },
+    }
+    const schedules: Record<string, Schedule> = { tick: { cron, message: 'go', missed: 'all' } }
+    const first = open(schedules)
+    first.schedules.start()
+    await settle()
+    await first.schedules.close()
+    const second = open(schedules, 300 * 24 * 60 * MINUTE)
+    second.schedules.start()
+    for (let turns = 0; turns < 40; turns += 1) await settle()
+    const end = (31 * 24 * 60 * MINUTE) / 1_000 - 1
+    expect(await begun(second)).toEqual(Array.from({ length: 100 }, (_, at) => (end - 99 + at) / 60))
+    expect(asked).toBeLessThan(10_000)
+  })
+})
+
+test.each(['skip', 'last', 'all'] as const)('times of the last minute are not missed: %s', async (missed) => {
+  const { open } = town()
+  const one = open({ second: { everyMs: 1_000, message: 'go', missed } })
+  one.schedules.start()
+  await settle()
+  // The process is busy in between.
+  one.clock.advance(20_000)
+  await settle()
+  expect(await begun(one)).toEqual(Array.from({ length: 20 }, (_, at) => (at + 1) / 60))
+})
+
+test('a queue that never answers holds up no task for long', async () => {
+  const { open } = town(() => new Promise(() => undefined))
+  const one = open({ ten: every10 })
+  one.schedules.start()
+  await settle()
+  await pass(31 * MINUTE, one)
+  expect(await begun(one)).toEqual([10, 20, 30])
+})
+
+test('a clock that was far ahead shows in the list, and resume begins from now on', async () => {
+  const { open } = town()
+  const day = 24 * 60 * MINUTE
+  const ahead = open({ ten: every10 }, day)
+  ahead.schedules.start()
+  await settle()
+  await ahead.schedules.close()
+  const one = open({ ten: every10 })
+  one.schedules.start()
+  await settle()
+  await pass(11 * MINUTE, one)
+  expect(await one.schedules.list()).toMatchObject([{ next: new Date(START + day + 10 * MINUTE) }])
+  await one.schedules.pause('ten')
+  await one.schedules.resume('ten')
+  await pass(10 * MINUTE, one)
+  expect(await begun(one)).toEqual([20])
+})
+
+test('no client can take the place of what keeps the schedules', async () => {
+  const begin = async (open: (given: Record<string, Schedule>) => Process, id?: string): Promise<Process> => {
+    const one = open({ ten: every10 })
+    const handler = createRequestHandler({
+      ...{ card, tasks: one.tasks, clock: one.clock, anonymous: 'shared', dialects: EVERY },
+      execute: () => 'done',
+    })
+    onTestFinished(() => handler.close({ graceMs: 0 }))
+    if (id !== undefined) {
+      const message = { role: 'user', parts: [{ type: 'text', text: 'mine' }] }
+      await call({ handler }, 'tasks/send', { id, message })
+    }
+    one.schedules.start()
+    await settle()
+    return one
+  }
+  const [keeper] = await (await begin(town().open)).tasks.listTasks()
+  const { tasks } = await begin(town().open, keeper?.id)
+  expect(await tasks.countTasks({ owner: null })).toBe(1)
+  expect(await tasks.countTasks({ owner: keeper?.owner ?? null })).toBe(1)
 })
 
 test('a process that starts again continues, and repeats no task that is gone', async () => {
@@ -244,6 +334,7 @@ test('one that fails reports it, and holds up no other', async () => {
       },
     },
     refused: { everyMs: 10 * MINUTE, message: { parts: [] } },
+    async: { everyMs: 10 * MINUTE, message: () => Promise.reject(new Error('late')) as never },
     stuck: { cron: { nextRun: (after) => after }, message: 'go' },
     never: { cron: { nextRun: () => null }, message: 'go' },
     works: { everyMs: 10 * MINUTE, message: (at) => `at ${at.toISOString()}`, principal: { id: 'ada' } },

@@ -456,6 +456,8 @@ describe('priorities', () => {
   test('that cannot be used are none, and are reported', async () => {
     const { turns, dispatch } = queue()
     const given: unknown[] = [() => -1, () => 2_592_000_001, () => NaN, () => '1', () => Promise.resolve(1)]
+    // Its rejection must not end the process.
+    given.push(() => Promise.reject(new Error('late')))
     const { front, errors } = house(dispatch, {
       priorityOf: () => (given.shift() as () => number)(),
     })
