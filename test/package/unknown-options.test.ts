@@ -405,7 +405,10 @@ const NO_OPTIONS: readonly (readonly [pattern: RegExp, reason: string])[] = [
     /^\w+(\.\w+)?\(listener\)|^(WaitOptions|RedriveQuery|DelegateOptions|AgentToolOptions|RunOptions)\.|limitForks/,
     'the library calls it',
   ],
-  [/ (ObservableHandler|LocalTasks, SharedTasks|PgPool, PostgresJsSql|A2ATaskDeps)$/, 'a client or manager'],
+  [
+    / (ObservableHandler|LocalTasks, SharedTasks|PgPool, PostgresJsSql|PgClient|A2ATaskDeps)$/,
+    'a client or manager',
+  ],
   [
     / (TaskSnapshot|TaskCreated, StatusChanged|RegisteredAgent|Lifecycle|RunHandle)$/,
     'the library has made it',
