@@ -167,7 +167,8 @@ export class LeaseAcquirer<S extends string> {
       if (!(await failAbandoned(this.#context, cached, leaseId, replaced))) return undefined
       throw terminal(cached.record.task, 'update')
     }
-    const restarted = restartedNote(cached, replaced)
+    // A process has it now, so it waits in no queue. If this process dies, it is handed out soon.
+    const restarted = { ...restartedNote(cached, replaced), handedOut: undefined }
     const { key } = cached
     await replaceNote(this.#context, key, { id: leaseId, ttlMs, note: toStoredNote(restarted) })
     const renew = (): Promise<readonly string[]> => store.renew([{ key, id: leaseId }], ttlMs)
