@@ -73,7 +73,7 @@ describe.each([
     test,
     create: () => Promise.resolve(memoryQueue(faults, random)),
     supports: { halt: true },
-    turns: runsAll ? 10_000 : 100,
+    turns: runsAll ? 2_000 : 100,
   })
 })
 
