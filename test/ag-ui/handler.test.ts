@@ -299,7 +299,7 @@ describe('a front end that closes the stream', () => {
       async (run) => {
         await new Promise<void>((resolve) => run.signal.addEventListener('abort', () => resolve()))
       },
-      { timeoutMs: 20 },
+      { timeoutMs: 500 },
     )
     expect((await scene.run()).at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'timed-out' })
     expect(scene.tasks.listTasks()).toMatchObject([{ state: 'working' }])

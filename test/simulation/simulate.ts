@@ -27,6 +27,8 @@ export interface Outcome {
 
 /** In ms: a task that does not change for so long, after the last fault, hangs. */
 const PATIENCE_MS = 90_000
+/** A turn that was handed out a few times in vain is handed out again after 1, 2, 4 … minutes. */
+const QUEUE_PATIENCE_MS = 600_000
 const READ_MS = 60_000
 const HORIZON_MS = 30 * 60_000
 
@@ -147,7 +149,8 @@ class Simulation {
   }
 
   get hangs(): boolean {
-    return this.world.now > Math.max(this.ledger.grownAt, FAULTS_END_MS) + PATIENCE_MS
+    const patienceMs = this.schedule.work === 'queue' ? QUEUE_PATIENCE_MS : PATIENCE_MS
+    return this.world.now > Math.max(this.ledger.grownAt, FAULTS_END_MS) + patienceMs
   }
 
   /** The task as a process reads it at the end. */
