@@ -1,4 +1,5 @@
 /** The user: begins the task, follows its stream, answers, signals, cancels, at any process. */
+import { A2AError } from 'a2a-tasks'
 import { answerTo } from './play.js'
 import { fold, hasEnded, rpc, taskIn, textIn, type Answer, type SeenTask, type Status } from './wire.js'
 import { TIMEOUT_MS, type Network } from './network.js'
@@ -115,7 +116,9 @@ export class User {
     if (producer === undefined || replica.isDead) return undefined
     const sending = producer.send({ parts }, { messageId, taskId, principal: USER }).then(
       async ({ id }) => taskIn(await handler.dispatch(rpc('GetTask', { id }), { principal: USER })),
-      (error: unknown): Answer => ({ error: { message: String(error) } }),
+      // Its text has a word of final states.
+      (error: unknown): Answer | undefined =>
+        A2AError.is(error, 'STORE_FAILED') ? undefined : { error: { message: String(error) } },
     )
     return await this.#untilGone(replica, sending)
   }
