@@ -20,6 +20,7 @@ import { ORIGIN } from '../spec/support/agent.js'
 
 const card = { name: 'Shop', url: ORIGIN }
 const MINUTE = 60_000
+const DAY = 24 * 60 * MINUTE
 const START = Date.parse('2026-01-01T00:00:00.000Z')
 
 interface Process {
@@ -138,37 +139,17 @@ describe('times at which no process looked', () => {
     expect(await begun(second)).toEqual(expected)
   })
 
-  test('are the last 100 at most, whatever their number', async () => {
+  test.each([
+    ['are the last 100 at most, whatever their number', () => true, 365 * DAY, 365 * DAY + 1_000, 2_000],
+    ['are found among millions', isInJanuary, 300 * DAY, 31 * DAY, 10_000],
+  ])('%s', async (_, isIn, days, end, most) => {
     const { open } = town()
     let asked = 0
-    const cron = {
-      nextRun: (after: Date) => {
-        asked += 1
-        return new Date((Math.floor(after.getTime() / 1_000) + 1) * 1_000)
-      },
-    }
-    const schedules: Record<string, Schedule> = { tick: { cron, message: 'go', missed: 'all' } }
-    const first = open(schedules)
-    first.schedules.start()
-    await settle()
-    await first.schedules.close()
-    const year = 365 * 24 * 60 * MINUTE
-    const second = open(schedules, year)
-    second.schedules.start()
-    for (let turns = 0; turns < 40; turns += 1) await settle()
-    expect(await begun(second)).toEqual(Array.from({ length: 100 }, (_, at) => (year / 1_000 - 99 + at) / 60))
-    expect(asked).toBeLessThan(2_000)
-  })
-
-  test('are found among millions', async () => {
-    const { open } = town()
-    let asked = 0
-    // Each second of January.
     const cron = {
       nextRun: (after: Date) => {
         asked += 1
         const next = new Date((Math.floor(after.getTime() / 1_000) + 1) * 1_000)
-        return next.getUTCMonth() === 0 ? next : new Date(Date.UTC(next.getUTCFullYear() + 1, 0))
+        return isIn(next) ? next : new Date(Date.UTC(next.getUTCFullYear() + 1, 0))
       },
     }
     const schedules: Record<string, Schedule> = { tick: { cron, message: 'go', missed: 'all' } }
@@ -176,14 +157,18 @@ describe('times at which no process looked', () => {
     first.schedules.start()
     await settle()
     await first.schedules.close()
-    const second = open(schedules, 300 * 24 * 60 * MINUTE)
+    const second = open(schedules, days)
     second.schedules.start()
     for (let turns = 0; turns < 40; turns += 1) await settle()
-    const end = (31 * 24 * 60 * MINUTE) / 1_000 - 1
-    expect(await begun(second)).toEqual(Array.from({ length: 100 }, (_, at) => (end - 99 + at) / 60))
-    expect(asked).toBeLessThan(10_000)
+    const times = Array.from({ length: 100 }, (_each, at) => (Math.floor(end / 1_000) - 100 + at) / 60)
+    expect(await begun(second)).toEqual(times)
+    expect(asked).toBeLessThan(most)
   })
 })
+
+function isInJanuary(date: Date): boolean {
+  return date.getUTCMonth() === 0
+}
 
 test.each(['skip', 'last', 'all'] as const)('times of the last minute are not missed: %s', async (missed) => {
   const { open } = town()

@@ -5,7 +5,7 @@ import { afterAll, describe, it } from 'vitest'
 import { postgresStore, type PostgresClient } from 'a2a-tasks/stores/postgres'
 import { testTaskStore } from 'a2a-tasks/testing'
 import { skipWithoutPostgres, whenPostgres } from '../../support/postgres-server.js'
-import { serverForTests } from './support/drivers.js'
+import { serverForTests, storesBy } from './support/drivers.js'
 
 it('PostgreSQL is installed', (context) => skipWithoutPostgres(context))
 
@@ -72,21 +72,7 @@ whenPostgres('postgresStore', () => {
       create: async (given) => {
         stores += 1
         const options = { ...given, schema: `options_${stores}` }
-        const opened: ReturnType<Open>[] = []
-        const another = () => {
-          const one = open(server().url)
-          opened.push(one)
-          return postgresStore(one.client, options)
-        }
-        const store = another()
-        await store.migrate()
-        return {
-          store,
-          reopen: () => Promise.resolve(another()),
-          close: async () => {
-            await Promise.all(opened.map(({ end }) => end()))
-          },
-        }
+        return await storesBy((keep) => postgresStore(keep(open(server().url)), options))
       },
       supports: { hints: true, reopen: true, feed: true, leaseCounts: true },
     })

@@ -1,8 +1,7 @@
 /** Behind PgBouncer in transaction mode: the store with the options that docs/operate/database.md names, and without them. */
 import pg from 'pg'
-import postgres from 'postgres'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { postgresStore, type PostgresClient } from 'a2a-tasks/stores/postgres'
+import { postgresStore } from 'a2a-tasks/stores/postgres'
 import { testTaskStore } from 'a2a-tasks/testing'
 import { put } from '../../../src/testing/task-store-suite/samples.js'
 import {
@@ -13,34 +12,12 @@ import {
 } from '../../support/pgbouncer.js'
 import { startPostgres, whenPostgres, type PostgresServer } from '../../support/postgres-server.js'
 import { bookUnderKills } from '../functions/kill.js'
-import { poolOf } from './support/drivers.js'
+import { DRIVERS, storesBy } from './support/drivers.js'
 
 /** Of three processes, each with a handler and a worker. */
 const TASKS = 60
 
 it('PgBouncer is installed', (context) => skipWithoutPgBouncer(context))
-
-interface Opened {
-  readonly client: PostgresClient
-  readonly end: () => Promise<void>
-}
-
-const DRIVERS: readonly { name: string; open: (url: string) => Opened }[] = [
-  {
-    name: 'pg',
-    open: (url) => {
-      const pool = poolOf(url)
-      return { client: pool, end: () => pool.end() }
-    },
-  },
-  {
-    name: 'postgres',
-    open: (url) => {
-      const sql = postgres(url, { max: 10, onnotice: () => undefined })
-      return { client: sql, end: () => sql.end({ timeout: 1 }) }
-    },
-  },
-]
 
 if (hasPgBouncer()) {
   whenPostgres('behind PgBouncer in transaction mode', () => {
@@ -92,25 +69,10 @@ if (hasPgBouncer()) {
         create: async (given) => {
           stores += 1
           const options = { ...given, schema: `pooled_${name}_${stores}`, prepare: false }
-          const opened: Opened[] = []
-          const opens = (url: string): PostgresClient => {
-            const one = open(url)
-            opened.push(one)
-            return one.client
-          }
-          const another = () => {
+          return await storesBy((keep) => {
             const [pooled, direct] = urls()
-            return postgresStore(opens(pooled), { ...options, listen: opens(direct) })
-          }
-          const store = another()
-          await store.migrate()
-          return {
-            store,
-            reopen: () => Promise.resolve(another()),
-            close: async () => {
-              await Promise.all(opened.map(({ end }) => end()))
-            },
-          }
+            return postgresStore(keep(open(pooled)), { ...options, listen: keep(open(direct)) })
+          })
         },
         supports: { hints: true, reopen: true, feed: true, leaseCounts: true },
       })

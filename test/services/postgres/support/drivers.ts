@@ -6,7 +6,8 @@
 import pg from 'pg'
 import postgres from 'postgres'
 import { afterAll, beforeAll } from 'vitest'
-import type { PostgresClient } from 'a2a-tasks/stores/postgres'
+import type { PostgresClient, PostgresStore } from 'a2a-tasks/stores/postgres'
+import type { StoreUnderTest } from 'a2a-tasks/testing'
 import { startPostgres, type PostgresServer } from '../../../support/postgres-server.js'
 
 /** Starts a server before the tests of this block, and stops it after them. The function returns the server. */
@@ -62,4 +63,30 @@ export type TransactionClient = pg.PoolClient | postgres.ReservedSql
 
 export async function execute(client: TransactionClient, text: string): Promise<unknown> {
   return 'query' in client ? await client.query(text) : await client.unsafe(text)
+}
+
+type Opened = Pick<OpenedClient, 'client' | 'end'>
+
+/**
+ * What `create` of `testTaskStore` returns: a store that is migrated, and others over the same data.
+ *
+ * @param make - Makes a store. It passes the clients that it opens to `keep`, so that they are ended.
+ */
+export async function storesBy(
+  make: (keep: (opened: Opened) => PostgresClient) => PostgresStore,
+): Promise<StoreUnderTest> {
+  const all: Opened[] = []
+  const keep = (opened: Opened): PostgresClient => {
+    all.push(opened)
+    return opened.client
+  }
+  const store = make(keep)
+  await store.migrate()
+  return {
+    store,
+    reopen: () => Promise.resolve(make(keep)),
+    close: async () => {
+      await Promise.all(all.map(({ end }) => end()))
+    },
+  }
 }
