@@ -14,9 +14,9 @@ interface Size {
 }
 
 export const SIZES = {
-  core: { code: `export { TaskManager } from 'a2a-tasks'`, kB: 24 },
-  client: { code: `export { A2AClient } from 'a2a-tasks/client'`, kB: 39 },
-  server: { code: `export { createRequestHandler } from 'a2a-tasks/server'`, kB: 132 },
+  core: { code: `export { TaskManager } from 'a2a-tasks'`, kB: 25 },
+  client: { code: `export { A2AClient } from 'a2a-tasks/client'`, kB: 40 },
+  server: { code: `export { createRequestHandler } from 'a2a-tasks/server'`, kB: 135 },
 } satisfies Record<string, Size>
 
 /**
