@@ -63,7 +63,7 @@ export interface LeaseCounts {
    * How long ago the first of these has expired, in ms. Those that a commit has expired are left out. 0 when there is no other.
    */
   readonly oldestMs: number
-  /** How many have not expired, without those whose id is `parked`: nobody holds them. */
+  /** How many have not expired, without those whose id is `parked` or `delayed`: no process holds them. */
   readonly held: number
 }
 
@@ -259,9 +259,9 @@ export interface TaskStore extends TaskDocuments {
    */
   acquire(key: TaskKey, lease: Lease): Promise<Grant | undefined>
   /**
-   * Makes leases expire `ttlMs` from now, or that long ago if it is negative, including expired ones that no other lease has replaced. Must not wait behind other
-   * calls, however many there are: a store over a pool keeps a connection for this method. A manager abandons a call after a
-   * third of `ttlMs`.
+   * Makes leases expire `ttlMs` from now, or that long ago if it is negative, including expired ones that no other lease has
+   * replaced. Must not wait behind other calls, however many there are: a store over a pool keeps a connection for this method.
+   * A manager abandons a call after a third of `ttlMs`.
    *
    * @returns The ids of those that their tasks still have.
    */

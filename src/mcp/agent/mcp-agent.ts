@@ -227,7 +227,7 @@ class Connection {
     return client
   }
 
-  /** Closes a client of its own. What its transport reports then concerns nobody. */
+  /** Closes a client of its own. What its transport reports then is ignored. */
   readonly close = (): void => {
     const own = this.#own
     this.#own = undefined

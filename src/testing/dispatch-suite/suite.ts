@@ -28,7 +28,7 @@ export interface TestDispatchOptions {
 
 /**
  * Registers the tests of a queue behind the option `dispatch` of `createRequestHandler`: each turn is done once, however the
- * queue repeats, reorders, loses and delivers it, and whoever dies. Handlers, workers and a store in memory run in this process,
+ * queue repeats, reorders, loses and delivers it, and whichever process dies. Handlers, workers and a store in memory run in this process,
  * by a clock that is ahead of the queue's: hours pass in seconds.
  *
  * @example
