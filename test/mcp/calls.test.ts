@@ -454,6 +454,7 @@ describe('over a client', () => {
           init.signal?.addEventListener('abort', () => reject(init.signal?.reason as Error)),
         ),
       timeoutMs: 1,
+      retry: { attempts: 1 },
     })
     const params = { name: 'default', arguments: { message: 'Hi', taskId: 'x' } }
     for (const client of [new A2AClient({ card: agent.card, fetch: agent.fetch }), slow])
