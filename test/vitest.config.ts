@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
@@ -8,22 +9,26 @@ const LONG = ['test/**/*.long.test.ts', 'test/services/**', 'test/frameworks/**'
 const NO_TESTS = ['**/node_modules/**']
 
 /** The tests that try more samples, or take more paths, where everything runs. */
-async function sampled(): Promise<string[]> {
-  const { FILES, read } = await import('./support/repository.js')
-  return FILES.filter((file) => file.endsWith('.test.ts') && read(file).includes('/support/samples.js'))
+function sampledIn(folder: string): string[] {
+  return readdirSync(root + folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = `${folder}/${entry.name}`
+    if (entry.isDirectory()) return entry.name === 'node_modules' ? [] : sampledIn(path)
+    const isSampled = path.endsWith('.test.ts') && readFileSync(root + path).includes('/support/samples.js')
+    return isSampled ? [path] : []
+  })
 }
 
 /**
  * `npm test` runs the fast share; `npm run test:all`, which is `--mode all`, runs everything at full counts.
  * `npm run test:rest` runs what the first leaves out of the second.
  */
-export default defineConfig(async ({ mode }) => {
+export default defineConfig(({ mode }) => {
   const runsAll = mode === 'all' || mode === 'rest'
   // Each project needs its own: Vitest reads this file again for a project that extends it, without the mode.
   const env = { NODE_ENV: 'test', TEST_ALL: runsAll ? '1' : '' }
   const fast = {
     env,
-    include: mode === 'rest' ? await sampled() : ['test/**/*.test.ts'],
+    include: mode === 'rest' ? sampledIn('test') : ['test/**/*.test.ts'],
     exclude: [...NO_TESTS, ...LONG],
     isolate: false,
   }

@@ -72,6 +72,7 @@ async function follow(
   )
   requireFunctions(options, ['onInputRequired'])
   requireBoolean('mayRepeat', mayRepeat)
+  turn.journal.scopes.requireOutside('delegate')
   const answerTo = onInputRequired ?? (async ({ text }) => partsOf(await port.ask(text)))
   const agentId = agentIdOf(agent.card)
   const lineage = port.lineageTo(agentId, { mayRepeat })

@@ -9,6 +9,7 @@ import { isNamed, isSpentInStep, type NamedEntry } from '../../core/history/name
 import { JournalSize } from './journal-size.js'
 import type { TurnPort } from './turn-port.js'
 import type { Whereabouts } from './writes/sent-writes.js'
+import type { StepScopes } from './writes/step-scopes.js'
 
 /** So long parallel code may take until it calls the next entry of the journal, in ms. */
 const STALL_MS = 600_000
@@ -78,6 +79,8 @@ export class Journal {
   #begun = 0
   /** How many steps, questions and waits were asked for in this tick, and are not under way yet. */
   #asked = 0
+  /** The steps whose work is under way. */
+  readonly scopes: StepScopes
   readonly #onFlight: () => void
   #hasTurn: boolean
   /** How many messages the code has read, and the position of the entry before which it did. */
@@ -87,11 +90,16 @@ export class Journal {
 
   /**
    * @param turn - The entry that begins the journal of a new turn.
-   * @param onFlight - Called when {@link inFlight} has changed.
+   * @param context.onFlight - Called when {@link inFlight} has changed.
    */
-  constructor(port: TurnPort, turn: TurnEntry, onFlight: () => void) {
+  constructor(
+    port: TurnPort,
+    turn: TurnEntry,
+    { scopes, onFlight }: { readonly scopes: StepScopes; readonly onFlight: () => void },
+  ) {
     this.#port = port
     this.#turn = turn
+    this.scopes = scopes
     this.#onFlight = onFlight
     const journal = port.earlier?.journal ?? []
     this.#hasTurn = journal.length > 0
@@ -414,7 +422,7 @@ export class Journal {
       : clock.schedule(() => this.#failHeld(), STALL_AFTER_END_MS)
   }
 
-  /** Nothing asks for the entry that comes next: the code has changed, or has called a step within the work of another one. */
+  /** Nothing asks for the entry that comes next: the code has changed. */
   #stall(next: Recorded): void {
     for (const [asked, { fail }] of this.#removeHeld()) fail(this.#mismatchAt(next, asked))
   }

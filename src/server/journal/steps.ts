@@ -88,7 +88,7 @@ export class Steps {
       await this.#record(step, result)
       return outputOf(result)
     }
-    return observed(this.#runRecorded<T>(name, work, options, 'run.step', perform))
+    return observed(this.#runRecorded<T>(name, work, options, 'step', perform))
   }
 
   /** See `Run.transaction`. */
@@ -138,7 +138,7 @@ export class Steps {
       journal.count(stored)
       return stored.kind === 'step' ? outputOf(stored) : undefined
     }
-    return observed(this.#runRecorded<T>(name, work, options, 'run.transaction', perform))
+    return observed(this.#runRecorded<T>(name, work, options, 'transaction', perform))
   }
 
   /** What is stored of an error that `execute` threw: with the name of the failed step, if it threw the error of that. */
@@ -161,9 +161,10 @@ export class Steps {
     requireName('step', name)
     requireFunction('work', work)
     requireNoGenerator(work)
-    const { retry, timeoutMs } = toSettings(options, method)
+    const { retry, timeoutMs } = toSettings(options, `run.${method}`)
     const { requireRunning, task, onStep, signal, settings } = this.#port
     const { journal, ids } = this.#parts
+    journal.scopes.requireOutside(method)
     const label = journal.nameOf('step', name)
     requireRunning()
     const key = ids.keyOf(label)

@@ -28,6 +28,7 @@ export class Values {
   /** See `Run.changed`. */
   readonly changed = (name: string): boolean => {
     requireName('change', name)
+    this.#journal.scopes.requireOutside('changed')
     const known = this.#changes.get(name)
     if (known !== undefined) return known
     const isLive = !this.#journal.isReplaying
@@ -51,6 +52,8 @@ export class Values {
   }
 
   #value<T extends string | number>(name: string, make: () => T): T {
+    // The journal keeps the output of the step, and a replay does not call its work.
+    if (this.#journal.scopes.likely !== undefined) return make()
     const label = this.#journal.nameOf('value', name)
     const recorded = this.#journal.pass('value', label)
     // An earlier call of `make` returned it.

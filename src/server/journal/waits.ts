@@ -313,6 +313,7 @@ export class Waits {
     const journal = this.#journal
     const { settings, tasks, work, signal } = this.#port
     const { clock } = settings
+    journal.scopes.requireOutside('sleep')
     work()
     const label = journal.nameOf('sleep', name)
     const begun = journal.pass('sleep', label)
@@ -333,6 +334,7 @@ export class Waits {
   async #waitFor<T>(name: string, schema: StandardSchema<unknown, T> | undefined): Promise<T> {
     const journal = this.#journal
     const { work, signal } = this.#port
+    journal.scopes.requireOutside('waitFor')
     work()
     const label = journal.nameOf('wait', name)
     const begun = journal.pass('wait', label)

@@ -271,8 +271,8 @@ export interface Run<P extends Principal = Principal> {
    *
    * When a process dies after the work and before its output is stored, the work is done again: pass `key` to services as the
    * idempotency key. What `work` shows (artifacts, updates) before that is replaced. Names repeat: the second `price` is
-   * another step than the first. `work` must not call a method of the run that records something, such as `step`: its entry
-   * would not match when the turn continues.
+   * another step than the first. Within `work`, a step, question, wait or delegation is refused by a `TypeError` with the `code`
+   * `CALLED_IN_STEP`: when the turn continues, nothing would ask for its entry.
    *
    * @returns A copy of the output: `StepOutput` says what it can be.
    * @throws What `work` throws after its last attempt. From the journal, an error with the beginnings of its `name` (100
@@ -372,7 +372,7 @@ export interface Run<P extends Principal = Principal> {
    * option `retry` of `createRequestHandler`.
    */
   readonly attempt: number
-  /** The time in ms since 1970. When the turn continues in another process, the same call returns the same time. */
+  /** The time in ms since 1970. When the turn continues in another process, the same call returns the same time. In the work of a step this, {@link random} and {@link uuid} record nothing. */
   readonly now: () => number
   /** A random number from 0 to 1, the same when the turn continues in another process. Not for secrets. */
   readonly random: () => number

@@ -19,6 +19,7 @@ import { Values } from '../journal/values.js'
 import { Waits } from '../journal/waits.js'
 import { Halves, type Chunk } from '../journal/writes/halves.js'
 import { SentWrites } from '../journal/writes/sent-writes.js'
+import { StepScopes } from '../journal/writes/step-scopes.js'
 import { append, StepWrites } from '../journal/writes/step-writes.js'
 import { TurnIds } from '../journal/writes/turn-ids.js'
 import { toContinued } from './agent-message.js'
@@ -174,14 +175,9 @@ export class Turn<P extends Principal> {
     return this.#ids.next('artifact', this.#parts?.writes.scopes.current, artifact)
   }
 
-  /** @throws {TypeError} with the code `CALLED_IN_STEP` in the work of a step, which a replay does not call. */
+  /** As {@link StepScopes.requireOutside}. */
   readonly requireOutsideOfSteps = (method: string): void => {
-    const step = this.#parts?.writes.scopes.certain
-    if (step === undefined) return
-    const text =
-      `run.${method}() was called in the work of step "${step.label}", where it would be asked again after a crash: ` +
-      'ask before the step, and let the work use the answer. A tool that asks must be left out of ai.tools()'
-    throw Object.assign(new TypeError(text), { code: 'CALLED_IN_STEP' })
+    this.#parts?.writes.scopes.requireOutside(method)
   }
 
   /** Whether the calling code is that of an attempt of a step which has failed. */
@@ -312,9 +308,10 @@ export class Turn<P extends Principal> {
       note: toNote(port.context.message),
       ...(ids.first !== undefined && { ids: ids.first }),
     }
-    const journal = new Journal(port, turn, () => this.#onFlight())
+    const scopes = new StepScopes()
+    const journal = new Journal(port, turn, { scopes, onFlight: () => this.#onFlight() })
     const waits = new Waits(port, journal)
-    const writes = new StepWrites(port)
+    const writes = new StepWrites(port, scopes)
     const questions = new Questions(port, { journal, ids, onWaiting: () => this.#onWaiting() })
     const { sent } = port.earlier ?? {}
     return {

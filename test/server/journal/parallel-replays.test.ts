@@ -114,16 +114,14 @@ test('parallel code that waits for its history ends as soon as its task is cance
   expect(reasons).toMatchObject([{ code: 'TASK_CANCELED' }])
 })
 
-test('a step within the work of a step fails the turn that continues', async () => {
-  const functionOf =
-    (end: () => Promise<void>): Execute =>
-    async (run) => {
-      await run.step('outer', () => run.step('inner', () => 1))
-      await end()
-    }
+test('a branch that is gone fails the turn that continues', async () => {
   const { b } = await continued(
-    functionOf(forEver),
-    functionOf(() => Promise.resolve()),
+    async (run) => {
+      await Promise.all([run.step('outer', forEver), run.step('inner', () => 1)])
+    },
+    async (run) => {
+      await run.step('outer', () => 1)
+    },
     'failed',
   )
   expect(b.errors).toMatchObject([

@@ -117,6 +117,19 @@ export class StepScopes {
   }
 
   /**
+   * @throws {TypeError} with the code `CALLED_IN_STEP` in the work of a step: a replay does not call it, so nothing would ask for
+   *   the entry of what it calls.
+   */
+  requireOutside(method: string): void {
+    const step = this.certain
+    if (step === undefined) return
+    const text =
+      `run.${method}() was called in the work of step "${step.label}". After a crash, a step that is done is not called again: ` +
+      `call run.${method}() before the step, and let the work use what it returns. A tool that calls it must be left out of ai.tools()`
+    throw Object.assign(new TypeError(text), { code: 'CALLED_IN_STEP' })
+  }
+
+  /**
    * As {@link current}. Without `AsyncLocalStorage`, code after an `await` counts as that of any step under way: a replay must not
    * look for what the work of a step has recorded.
    */

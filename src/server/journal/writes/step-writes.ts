@@ -9,7 +9,7 @@ import { isThenable } from '../../../core/emitter.js'
 import type { ArtifactChanged } from '../../../core/events.js'
 import type { AppendArtifactOptions, ArtifactInput } from '../../../core/params.js'
 import type { TurnPort } from '../turn-port.js'
-import { StepScopes, type StepScope } from './step-scopes.js'
+import type { StepScope, StepScopes } from './step-scopes.js'
 
 /** Adds an artifact to the task, or a chunk of one. */
 export function append(
@@ -22,12 +22,13 @@ export function append(
 }
 
 export class StepWrites {
-  readonly scopes = new StepScopes()
+  readonly scopes: StepScopes
   readonly #ledger: ArtifactLedger
   readonly #port: TurnPort
 
-  constructor(port: TurnPort) {
+  constructor(port: TurnPort, scopes: StepScopes) {
     this.#port = port
+    this.scopes = scopes
     this.#ledger = new ArtifactLedger(port.earlier?.artifacts)
   }
 
