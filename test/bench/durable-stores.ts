@@ -135,7 +135,7 @@ async function openPostgres({ url }: Build, fsync: 'on' | 'off'): Promise<Bench>
 export async function benchRedis({ url }: Build): Promise<Bench> {
   needRedis()
   const { redisStore } = (await import(new URL('stores/redis/index.js', url).href)) as typeof RedisStores
-  const server = await startRedis()
+  const server = await startRedis('--appendfsync', 'always')
   const clients: Redis[] = []
   const connect = (): Redis => {
     const client = new Redis(server.url)

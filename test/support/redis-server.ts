@@ -43,7 +43,10 @@ export interface RedisServer {
   stop(): Promise<void>
 }
 
-/** What is acknowledged is on the disk: `appendfsync always`. More settings as on the command line: `--maxmemory 1mb`. */
+/**
+ * What is acknowledged outlives the server, and not the machine: `appendfsync no`, where the settings do not say otherwise.
+ * They are as on the command line: `--maxmemory 1mb`.
+ */
 export async function startRedis(...settings: readonly string[]): Promise<RedisServer> {
   const folder = await mkdtemp(join(tmpdir(), 'redis-'))
   const port = await freePort()
@@ -82,7 +85,7 @@ async function launch(folder: string, port: number, settings: readonly string[])
     COMMAND,
     [
       ...['--bind', '127.0.0.1', '--port', String(port), '--dir', folder, '--daemonize', 'no'],
-      ...['--appendonly', 'yes', '--appendfsync', 'always', '--save', '', ...settings],
+      ...['--appendonly', 'yes', '--appendfsync', 'no', '--save', '', ...settings],
     ],
     { stdio: ['ignore', 'pipe', 'inherit'] },
   )
