@@ -198,24 +198,26 @@ test('artifacts are written as they grow, and once after a reconnect', () => {
   const out = channel()
   const progress = new Progress({ out: out.channel, err: channel().channel }, { streams: true })
   const task = { id: 't', state: 'working', artifacts: [], messages: [], metadata: {} } as const
-  const chunk = (text: string, append: boolean): void =>
+  const chunk = (part: { text: string } | { data: number }, append: boolean): void =>
     progress.show({
       event: {
         ...{ type: 'artifact', taskId: 't', append, lastChunk: false },
-        artifact: { artifactId: 'a', parts: [{ text }] },
+        artifact: { artifactId: 'a', parts: [part] },
       },
       task: { ...task, artifacts: [], messages: [] },
       handle: { messageId: 'm' },
     })
-  chunk('one ', false)
-  chunk('two ', true)
+  chunk({ text: 'one ' }, false)
+  chunk({ text: 'two' }, true)
+  chunk({ data: 2 }, true)
   const whole = {
     ...task,
     messages: [],
-    artifacts: [{ artifactId: 'a', parts: [{ text: 'one two three' }] }],
+    artifacts: [{ artifactId: 'a', parts: [{ text: 'one two' }, { data: 2 }, { text: 'three' }] }],
   }
   progress.show({ event: { type: 'task', task: whole }, task: whole, handle: { messageId: 'm' } })
-  expect(out.text()).toBe('one two three')
+  // What is no text has lines of its own.
+  expect(out.text()).toBe('one two\n2\nthree')
 })
 
 test('a misspelt name has a suggestion, and an unknown one has none', () => {

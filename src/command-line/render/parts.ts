@@ -10,9 +10,18 @@ type Part = Artifact['parts'][number]
 
 const MAX_DATA = 10_000
 
-/** The texts as they are, and one line for each part of another kind. */
-export function partsText(parts: readonly Part[]): string {
-  return parts.map((part) => part.text ?? `${partLine(part)}\n`).join('')
+/**
+ * The texts as they are, and one line for each part of another kind.
+ *
+ * @param before - What is written before them, or its end.
+ */
+export function partsText(parts: readonly Part[], before = ''): string {
+  let written = before
+  for (const part of parts) {
+    if (part.text !== undefined) written += part.text
+    else written += `${written === '' || written.endsWith('\n') ? '' : '\n'}${partLine(part)}\n`
+  }
+  return written.slice(before.length)
 }
 
 /** A part that is not text: its data as JSON, or what the file is. */

@@ -12,12 +12,13 @@ import { othersText, stateText } from './task.js'
 
 /** Artifacts whose length is kept. A task with more has the others written twice after a reconnect. */
 const MAX_ARTIFACTS = 10_000
+const NOTHING = { length: 0, end: '' }
 
 export class Progress {
   readonly #terminal: Pick<Terminal, 'out' | 'err'>
   readonly #streams: boolean
-  /** The length of the text of each artifact that is written. */
-  readonly #written = new Map<string, number>()
+  /** Of each artifact: the length of its text that is written, and the last character. */
+  readonly #written = new Map<string, { readonly length: number; readonly end: string }>()
   #status = ''
 
   constructor(terminal: Pick<Terminal, 'out' | 'err'>, { streams }: { streams: boolean }) {
@@ -53,22 +54,24 @@ export class Progress {
     const { out } = this.#terminal
     const before = this.#written.get(artifactId)
     if (!append || before === undefined) out.endLine()
-    const text = partsText(parts)
+    const { length, end } = append && before !== undefined ? before : NOTHING
+    const text = partsText(parts, end)
     out.write(text)
-    this.#keep(artifactId, (append ? (before ?? 0) : 0) + text.length)
+    this.#keep(artifactId, length + text.length, (end + text).slice(-1))
   }
 
   #showRest({ artifactId, parts }: Artifact): void {
     const text = partsText(parts)
     const before = this.#written.get(artifactId)
     if (before === undefined) this.#terminal.out.endLine()
-    this.#terminal.out.write(text.slice(before ?? 0))
-    this.#keep(artifactId, Math.max(text.length, before ?? 0))
+    const { length } = before ?? NOTHING
+    this.#terminal.out.write(text.slice(length))
+    if (text.length > length || before === undefined) this.#keep(artifactId, text.length, text.slice(-1))
   }
 
-  #keep(artifactId: string, length: number): void {
+  #keep(artifactId: string, length: number, end: string): void {
     if (this.#written.has(artifactId) || this.#written.size < MAX_ARTIFACTS)
-      this.#written.set(artifactId, length)
+      this.#written.set(artifactId, { length, end })
   }
 }
 
