@@ -27,6 +27,7 @@ import { FollowedTasks } from './followed-tasks.js'
 import { FAILED, SHUT_DOWN } from '../run/failure-texts.js'
 import type { EarlierAttempts } from '../journal/open-turn.js'
 import type { SchedulePort } from './run-scheduler.js'
+import type { TurnSlots } from './turn-slots.js'
 import { UnreadMessages } from './unread-messages.js'
 import type { Principal } from '../caller.js'
 import { priorityFor, type TurnDispatcher } from '../dispatch.js'
@@ -63,6 +64,7 @@ export class LeaseScheduler<P extends Principal> {
   /** Recovered tasks whose run is about to begin. */
   #restarting = 0
   readonly #retries: Retries
+  readonly #slots: TurnSlots | undefined
 
   constructor(context: LeaseContext<P>, port: SchedulePort<P>) {
     this.#context = context
@@ -74,6 +76,7 @@ export class LeaseScheduler<P extends Principal> {
     )
     this.#unread = new UnreadMessages(context, port.registry.queues)
     this.#retries = new Retries(port.settings.clock)
+    this.#slots = port.settings.slotsOf?.(context.leased)
   }
 
   /** Whether one more recovered task can begin its run here. */
@@ -124,9 +127,16 @@ export class LeaseScheduler<P extends Principal> {
   runEnded(taskId: string, active: ActiveRun<P>): void {
     const { followers, parked } = active
     this.#previous.set(taskId, active)
+    this.#slots?.ended(taskId)
     this.#removeNotes(taskId, active)
     if (parked !== undefined && followers.size > 0) this.#followed.add(taskId, followers, parked)
     this.schedule(taskId)
+  }
+
+  /** The run waits for its next attempt. */
+  paused(taskId: string): void {
+    const slots = this.#slots
+    if (slots !== undefined) void this.run(taskId, () => slots.leave(taskId))
   }
 
   /** Schedules {@link nextTurn} for a task without a run. */
@@ -150,6 +160,8 @@ export class LeaseScheduler<P extends Principal> {
       let step: NextStep = 'again'
       while (step === 'again') step = await this.#nextStep(taskId, acquiredAt)
       if (step !== 'left') return
+      // A turn may have been let in that has not begun.
+      if (this.#slots !== undefined) await this.#slots.leave(taskId)
       this.#previous.delete(taskId)
       this.#onLeft(taskId)
     } catch (error) {
@@ -173,11 +185,17 @@ export class LeaseScheduler<P extends Principal> {
     await this.#unread.queue(taskId)
     const hasWait = await this.#hasWait(leased.peekTask(taskId))
     if (registry.runOf(taskId) !== undefined) return 'running'
+    if (this.#slots?.isOver(taskId) === true) {
+      await this.#slots.leave(taskId)
+      return 'again'
+    }
     const task = leased.peekTask(taskId)
     const parked = this.#parkedOf(taskId)
     if (task !== null && parked !== undefined && this.#isToPark(task, parked)) return this.#park(task, parked)
     const handedOut = task && this.#handOutNext(task, hasWait)
     if (handedOut) return handedOut
+    const entering = task && this.#enterNext(task, hasWait)
+    if (entering) return entering
     if (task !== null && this.#isToContinue(task, hasWait)) {
       // The lease expires, and another process continues the turn.
       if (registry.isClosing) return 'left'
@@ -236,26 +254,66 @@ export class LeaseScheduler<P extends Principal> {
     return isDue ? this.#handOut(task, next, dispatcher) : undefined
   }
 
-  /** Hands a turn out, whose journal tells a worker what it is about. */
   async #handOut(
     task: TaskSnapshot,
     next: QueuedMessage<P> | undefined,
     dispatcher: TurnDispatcher,
   ): Promise<NextStep> {
-    const { id } = task
     const { leased } = this.#context
+    let priority = 0
+    const step = await this.#leaveTurn(task, next, () => {
+      priority = this.#priorityOf(task)
+      return leased.handOut(task.id, dispatcher.dueInMs(priority))
+    })
+    if (step === 'left') dispatcher.send(task, priority, (inMs) => leased.handOutSoon(task, inMs))
+    return step
+  }
+
+  /** Has the next turn of the task enter, if there is one, and if not all turns may begin at once. */
+  #enterNext(task: TaskSnapshot, hasWait: boolean): Promise<NextStep> | undefined {
+    const { registry } = this.#port
+    if (this.#slots?.isOut(task.id) !== true || registry.isClosing) return undefined
+    const isContinued = this.#isToContinue(task, hasWait)
+    const next = isContinued ? undefined : this.#nextMessage(task.id, task)
+    return isContinued || next !== undefined ? this.#enter(task, next, this.#slots) : undefined
+  }
+
+  async #enter(
+    task: TaskSnapshot,
+    next: QueuedMessage<P> | undefined,
+    slots: TurnSlots,
+  ): Promise<NextStep> {
+    const { id } = task
+    const waitMs = await slots.enter(task)
+    if (waitMs === 0) return 'again'
+    if (isInterrupted(task.state) && this.#followed.hasEnded(id)) {
+      // Another process would wait for the user: only this one knows that the agent has ended.
+      this.#retries.add(() => this.schedule(id))
+      return 'running'
+    }
+    const step = await this.#leaveTurn(task, next, () => this.#context.leased.postpone(id, waitMs))
+    if (step === 'left') await slots.waits(task)
+    return step
+  }
+
+  /** Leaves the next turn of the task, whose journal tells another process what it is about. */
+  async #leaveTurn(
+    task: TaskSnapshot,
+    next: QueuedMessage<P> | undefined,
+    leave: () => Promise<boolean>,
+  ): Promise<NextStep> {
+    const { id } = task
     const { queues } = this.#port.registry
     if (queues.unnoted(id).length > 0) return this.#noteWaiting(task)
     if (next !== undefined && task.turn === undefined) {
-      leased.recordJournal(id, [turnOf(next)])
+      this.#context.leased.recordJournal(id, [turnOf(next)])
       queues.shift(id)
       return 'again'
     }
-    const priority = this.#priorityOf(task)
-    if (!(await leased.handOut(id, dispatcher.dueInMs(priority)))) return 'again'
+    if (!(await leave())) return 'again'
     queues.delete(id)
     this.#unread.delete(id)
-    dispatcher.send(task, priority, (inMs) => leased.handOutSoon(task, inMs))
+    this.#followed.stop(id)
     return 'left'
   }
 
@@ -309,6 +367,7 @@ export class LeaseScheduler<P extends Principal> {
     const previous = this.#previous.get(taskId)
     this.#previous.delete(taskId)
     this.#followed.stop(taskId)
+    void this.#slots?.leave(taskId)
     this.#unread.delete(taskId)
     this.#port.registry.lose(taskId, reason, previous?.task)
     previous?.break(reason)

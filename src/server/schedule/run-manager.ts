@@ -279,7 +279,8 @@ export class RunManager<P extends Principal> {
 
   async #failOrRetry(active: ActiveRun<P>, error: unknown): Promise<void> {
     try {
-      active.again = await waitToRetry(active, error, this.#settings)
+      const onPause = (): void => this.#scheduler.paused?.(active.run.taskId)
+      active.again = await waitToRetry(active, error, { ...this.#settings, onPause })
     } catch (failure) {
       if (!isRefusedTask(active, failure))
         this.#settings.onError(failure, { during: 'execute', taskId: active.run.createdId })
