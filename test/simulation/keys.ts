@@ -440,6 +440,6 @@ function tooLate({ isCalm, world, city, begun }: Yard): string[] {
   const workMs = city.jobs
     .flatMap(({ acts }) => acts)
     .reduce((sum, act) => sum + ('ms' in act ? act.ms : 0), 0)
-  const mostMs = 8_000 + workMs + 2_500 * turns
+  const mostMs = 12_000 + workMs + 2_500 * turns
   return world.now > mostMs ? [`all is done at ${world.now} ms, expected by ${mostMs} ms`] : []
 }
