@@ -10,7 +10,7 @@
 import { isThenable } from '../../core/emitter.js'
 import type { JsonValue } from '../../core/json-types.js'
 import { isTerminal } from '../../core/lifecycle.js'
-import type { LeasedTasks, SharedTasks } from '../../core/managers.js'
+import type { LeasedTasks, MaybePromise, SharedTasks } from '../../core/managers.js'
 import type { TaskKey, TaskSnapshot } from '../../core/task.js'
 import type { Clock } from '../../runtime/clock.js'
 import { describe } from '../../runtime/describe.js'
@@ -21,7 +21,7 @@ import { priorityFor, type PriorityOf } from '../dispatch.js'
 import { keeperOf } from '../keeper.js'
 import type { TurnsPerKey } from '../per-key.js'
 import { unavailable } from '../unavailable.js'
-import type { TurnSlots } from './turn-slots.js'
+import type { NextStep, TurnSlots } from './turn-slots.js'
 import { entered, forgotten, freed, isEmpty, NO_SLOTS, tidied, told, untold } from './slots.js'
 import type { Slots, Waiter } from './slots.js'
 
@@ -79,31 +79,31 @@ export class KeySlots implements TurnSlots {
     if (mine !== undefined) mine.isOver = true
   }
 
-  async enter(task: TaskSnapshot): Promise<number> {
+  async enter(task: TaskSnapshot, wait: (ms: number) => MaybePromise<NextStep>): Promise<NextStep> {
     const { leased } = this.#context
     const { id } = task
     const leaseId = leased.leaseOf(id)
-    if (leaseId === undefined) return 0
+    if (leaseId === undefined) return 'again'
     const key = this.#keyOf(task)
     const mine = { key, leaseId, isOver: false }
     const waitMs = key === undefined ? 0 : await this.#enter(task, key, leaseId)
-    if (waitMs > 0) return waitMs
+    if (waitMs > 0) {
+      const step = await wait(waitMs)
+      // What a turn that has ended in between has told could not reach it.
+      if (step === 'left') await this.#changeSafely(key, (slots) => ({ slots: untold(slots, task) }), id)
+      return step
+    }
     // The process may have lost the task by now.
     if (leased.leaseOf(id) === leaseId) this.#mine.set(id, mine)
     else await this.#free(id, mine)
-    return 0
+    return 'again'
   }
 
-  async waits(task: TaskSnapshot): Promise<void> {
-    // What a turn that has ended in between has told could not reach it.
-    const hear = (slots: Slots): Made => ({ slots: untold(slots, task) })
-    await this.#changeSafely(this.#keyOf(task), hear, task.id)
-  }
-
-  async leave(taskId: string): Promise<void> {
+  async leave(taskId: string): Promise<'again'> {
     const mine = this.#mine.get(taskId)
     this.#mine.delete(taskId)
     if (mine !== undefined) await this.#free(taskId, mine)
+    return 'again'
   }
 
   async #free(taskId: string, { key, leaseId }: Mine): Promise<void> {

@@ -27,16 +27,13 @@ import { FollowedTasks } from './followed-tasks.js'
 import { FAILED, SHUT_DOWN } from '../run/failure-texts.js'
 import type { EarlierAttempts } from '../journal/open-turn.js'
 import type { SchedulePort } from './run-scheduler.js'
-import type { TurnSlots } from './turn-slots.js'
+import type { NextStep, TurnSlots } from './turn-slots.js'
 import { UnreadMessages } from './unread-messages.js'
 import type { Principal } from '../caller.js'
 import { priorityFor, type TurnDispatcher } from '../dispatch.js'
 
 /** A turn that waits for a signal is continued after this time, in ms, in case nothing has woken it. */
 const RECHECK_MS = 86_400_000
-
-/** Whether the task has a run now, is left by this process, or is to be looked at again. */
-type NextStep = 'running' | 'left' | 'again'
 
 interface LeaseContext<P extends Principal> {
   readonly tasks: SharedTasks
@@ -136,7 +133,7 @@ export class LeaseScheduler<P extends Principal> {
   /** The run waits for its next attempt. */
   paused(taskId: string): void {
     const slots = this.#slots
-    if (slots !== undefined) void this.run(taskId, () => slots.leave(taskId))
+    if (slots) void this.run(taskId, () => slots.leave(taskId))
   }
 
   /** Schedules {@link nextTurn} for a task without a run. */
@@ -185,17 +182,12 @@ export class LeaseScheduler<P extends Principal> {
     await this.#unread.queue(taskId)
     const hasWait = await this.#hasWait(leased.peekTask(taskId))
     if (registry.runOf(taskId) !== undefined) return 'running'
-    if (this.#slots?.isOver(taskId) === true) {
-      await this.#slots.leave(taskId)
-      return 'again'
-    }
+    if (this.#slots?.isOver(taskId) === true) return this.#slots.leave(taskId)
     const task = leased.peekTask(taskId)
     const parked = this.#parkedOf(taskId)
     if (task !== null && parked !== undefined && this.#isToPark(task, parked)) return this.#park(task, parked)
-    const handedOut = task && this.#handOutNext(task, hasWait)
-    if (handedOut) return handedOut
-    const entering = task && this.#enterNext(task, hasWait)
-    if (entering) return entering
+    const elsewhere = task && this.#decideNext(task, hasWait)
+    if (elsewhere) return elsewhere
     if (task !== null && this.#isToContinue(task, hasWait)) {
       // The lease expires, and another process continues the turn.
       if (registry.isClosing) return 'left'
@@ -244,16 +236,20 @@ export class LeaseScheduler<P extends Principal> {
     return 'left'
   }
 
-  /** Hands the next turn of the task out, if there is one, and if workers do the turns. */
-  #handOutNext(task: TaskSnapshot, hasWait: boolean): Promise<NextStep> | undefined {
-    const { dispatcher } = this.#port.settings
-    if (dispatcher === undefined) return undefined
-    if (this.#isToContinue(task, hasWait)) return this.#handOut(task, undefined, dispatcher)
-    const next = this.#nextMessage(task.id, task)
-    const isDue = next !== undefined || isUnfinished(task, undefined)
-    return isDue ? this.#handOut(task, next, dispatcher) : undefined
+  /** What becomes of the next turn of the task, if there is one, unless it begins here now: workers do it, or it is to enter. */
+  #decideNext(task: TaskSnapshot, hasWait: boolean): Promise<NextStep> | undefined {
+    const { settings, registry } = this.#port
+    const { dispatcher } = settings
+    const slots = this.#slots?.isOut(task.id) === true && !registry.isClosing ? this.#slots : undefined
+    if (dispatcher === undefined && slots === undefined) return undefined
+    const isContinued = this.#isToContinue(task, hasWait)
+    const next = isContinued ? undefined : this.#nextMessage(task.id, task)
+    const isDue = isContinued || next !== undefined
+    if (dispatcher === undefined) return isDue ? slots?.enter(task, (ms) => this.#wait(task, next, ms)) : undefined
+    return isDue || isUnfinished(task, undefined) ? this.#handOut(task, next, dispatcher) : undefined
   }
 
+  /** Hands a turn out. */
   async #handOut(
     task: TaskSnapshot,
     next: QueuedMessage<P> | undefined,
@@ -269,31 +265,14 @@ export class LeaseScheduler<P extends Principal> {
     return step
   }
 
-  /** Has the next turn of the task enter, if there is one, and if not all turns may begin at once. */
-  #enterNext(task: TaskSnapshot, hasWait: boolean): Promise<NextStep> | undefined {
-    const { registry } = this.#port
-    if (this.#slots?.isOut(task.id) !== true || registry.isClosing) return undefined
-    const isContinued = this.#isToContinue(task, hasWait)
-    const next = isContinued ? undefined : this.#nextMessage(task.id, task)
-    return isContinued || next !== undefined ? this.#enter(task, next, this.#slots) : undefined
-  }
-
-  async #enter(
-    task: TaskSnapshot,
-    next: QueuedMessage<P> | undefined,
-    slots: TurnSlots,
-  ): Promise<NextStep> {
+  /** Leaves a turn that is not to begin yet. */
+  #wait(task: TaskSnapshot, next: QueuedMessage<P> | undefined, ms: number): Promise<NextStep> | NextStep {
     const { id } = task
-    const waitMs = await slots.enter(task)
-    if (waitMs === 0) return 'again'
-    if (isInterrupted(task.state) && this.#followed.hasEnded(id)) {
-      // Another process would wait for the user: only this one knows that the agent has ended.
-      this.#retries.add(() => this.schedule(id))
-      return 'running'
-    }
-    const step = await this.#leaveTurn(task, next, () => this.#context.leased.postpone(id, waitMs))
-    if (step === 'left') await slots.waits(task)
-    return step
+    if (!isInterrupted(task.state) || !this.#followed.hasEnded(id))
+      return this.#leaveTurn(task, next, () => this.#context.leased.postpone(id, ms))
+    // Another process would wait for the user: only this one knows that an agent has ended.
+    this.#retries.add(() => this.schedule(id))
+    return 'running'
   }
 
   /** Leaves the next turn of the task, whose journal tells another process what it is about. */

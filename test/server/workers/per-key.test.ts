@@ -344,10 +344,9 @@ describe('a queue', () => {
     const { begun, execute, end } = manual()
     const turns: Turn[] = []
     const dispatch = (turn: Turn): unknown => turns.push(turn)
-    const handler = createRequestHandler<Principal, DurableTaskManager>({
+    createRequestHandler<Principal, DurableTaskManager>({
       ...{ card: CARD, clock: given.clock, tasks: given.manager(), dispatch },
     })
-    onTestFinished(() => handler.close({ graceMs: 0 }))
     const { send } = createProducer({ card: CARD, tasks: given.tasks, dispatch })
     const worker = createWorker({ card: CARD, clock: given.clock, tasks: given.manager(), execute, perKey: ONE })
     for (const text of ['a 1', 'a 2']) await send(text)
