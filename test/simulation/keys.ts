@@ -242,7 +242,7 @@ class Process implements Owner {
     else if (act.act === 'sleep') await run.sleep(name, { ms: act.ms })
     else if (act.act === 'ask') textOf(await run.requireInput(`${name}?`))
     else if (act.act === 'signal') await run.waitFor(`go ${name}`)
-    else {
+    else if ('times' in act) {
       const place = `${job.number} ${name}`
       const times = (thrown.get(place) ?? 0) + 1
       thrown.set(place, times)

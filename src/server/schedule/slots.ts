@@ -88,7 +88,8 @@ export function entered(
   const { held, starts } = slots
   const { id, createdAt } = turn
   const holder = { id, createdAt, leaseId }
-  const known = given.waiting.find((each) => each.id === id)
+  const place = given.waiting.findIndex((each) => each.id === id)
+  const known = given.waiting[place]
   const others = slots.waiting.filter((each) => each.id !== id)
   // A process that has died had begun it: it goes on with its slot.
   if (held.some((each) => each.id === id)) {
@@ -96,7 +97,10 @@ export function entered(
     return { slots: { ...slots, held: kept, waiting: others }, waitMs: 0, before: [] }
   }
   const waiter = { ...turn, since: known?.since ?? turn.since, toldAt: 0 }
-  const ahead = others.filter((each) => isBefore(each, waiter)).length
+  const earlier = new Set(given.waiting.slice(0, Math.max(0, place)))
+  const isAhead = (each: Waiter): boolean =>
+    known === undefined ? each.since <= waiter.since : earlier.has(each)
+  const ahead = others.filter(isAhead).length
   if (ahead < roomIn(slots, bounds)) {
     const began = bounds.rate === undefined ? [] : [...starts, now].sort((a, b) => a - b)
     return { slots: { held: [...held, holder], waiting: others, starts: began }, waitMs: 0, before: [] }
@@ -133,10 +137,6 @@ export function untold(slots: Slots, { id }: TaskKey): Slots {
 function roomIn({ held, starts }: Slots, { max, rate }: Bounds): number {
   const begins = rate === undefined ? Infinity : rate.max - starts.length
   return Math.max(0, Math.min(max - held.length, begins))
-}
-
-function isBefore(a: Waiter, b: Waiter): boolean {
-  return a.since < b.since || (a.since === b.since && a.id < b.id)
 }
 
 /** @param ahead - How many others come first. */
