@@ -232,6 +232,8 @@ export interface Settings<P extends Principal = Principal> {
   readonly takesDue?: (() => boolean) | undefined
   /** `undefined` where each turn begins as soon as this process has its task. */
   readonly slotsOf?: ((leased: LeasedTasks) => TurnSlots) | undefined
+  /** Called when a run begins to wait for its next attempt. */
+  readonly onPause?: ((taskId: string) => unknown) | undefined
   readonly output: StandardSchema | undefined
   readonly tasks: ServedTasks
   readonly authenticate:

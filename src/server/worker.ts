@@ -136,7 +136,7 @@ export function createWorker<P extends Principal>(
   // Options of either kind, with a key less or more.
   const handlerOptions = { ...rest, limits } as RequestHandlerOptions<P, SharedTasks>
   const common = toSettings(handlerOptions, 'createWorker')
-  const settings = { ...common, takesDue: () => isStarted, slotsOf: slotsOf?.(common) }
+  const settings = { ...common, takesDue: () => isStarted, ...slotsOf?.(common) }
   const agent = new Agent(settings)
   const clock = withKeepAlive(settings.clock)
   const look = (): void => {
@@ -175,11 +175,17 @@ export function createWorker<P extends Principal>(
 function slotsFor(
   perKey: TurnsPerKey,
   tasks: SharedTasks,
-): (settings: Pick<Settings, 'card' | 'clock' | 'priorityOf' | 'onError'>) => Settings['slotsOf'] {
+): (
+  settings: Pick<Settings, 'card' | 'clock' | 'priorityOf' | 'onError'>,
+) => Pick<Settings, 'slotsOf' | 'onPause'> {
   requireKeeping(tasks, 'createWorker with "perKey"', 'keys')
-  return ({ card, ...settings }) =>
-    (leased) =>
-      new KeySlots({ ...settings, perKey, tasks, leased, agent: card.name })
+  return ({ card, ...settings }) => {
+    let slots: KeySlots | undefined
+    return {
+      slotsOf: (leased) => (slots = new KeySlots({ ...settings, perKey, tasks, leased, agent: card.name })),
+      onPause: (taskId) => slots?.leave(taskId),
+    }
+  }
 }
 
 /** What a queue delivers can be anything. */

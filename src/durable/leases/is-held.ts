@@ -1,5 +1,5 @@
 /**
- * Whether a lease is still that of a process, for those that wait for what the process has.
+ * Looking at the lease of another process, for those that wait for what it has.
  *
  * @module
  */

@@ -130,12 +130,6 @@ export class LeaseScheduler<P extends Principal> {
     this.schedule(taskId)
   }
 
-  /** The run waits for its next attempt. */
-  paused(taskId: string): void {
-    const slots = this.#slots
-    if (slots) void this.run(taskId, () => slots.leave(taskId))
-  }
-
   /** Schedules {@link nextTurn} for a task without a run. */
   schedule(taskId: string, acquiredAt?: number): void {
     void this.run(taskId, () => this.nextTurn(taskId, acquiredAt))
@@ -158,7 +152,7 @@ export class LeaseScheduler<P extends Principal> {
       while (step === 'again') step = await this.#nextStep(taskId, acquiredAt)
       if (step !== 'left') return
       // A turn may have been let in that has not begun.
-      if (this.#slots !== undefined) await this.#slots.leave(taskId)
+      if (this.#slots) await this.#slots.leave(taskId)
       this.#previous.delete(taskId)
       this.#onLeft(taskId)
     } catch (error) {
@@ -182,7 +176,7 @@ export class LeaseScheduler<P extends Principal> {
     await this.#unread.queue(taskId)
     const hasWait = await this.#hasWait(leased.peekTask(taskId))
     if (registry.runOf(taskId) !== undefined) return 'running'
-    if (this.#slots?.isOver(taskId) === true) return this.#slots.leave(taskId)
+    if (this.#slots?.isOver(taskId)) return this.#slots.leave(taskId)
     const task = leased.peekTask(taskId)
     const parked = this.#parkedOf(taskId)
     if (task !== null && parked !== undefined && this.#isToPark(task, parked)) return this.#park(task, parked)
@@ -237,16 +231,18 @@ export class LeaseScheduler<P extends Principal> {
   }
 
   /** What becomes of the next turn of the task, if there is one, unless it begins here now: workers do it, or it is to enter. */
-  #decideNext(task: TaskSnapshot, hasWait: boolean): Promise<NextStep> | undefined {
+  #decideNext(task: TaskSnapshot, hasWait: boolean): Promise<NextStep> | false | undefined {
     const { settings, registry } = this.#port
     const { dispatcher } = settings
-    const slots = this.#slots?.isOut(task.id) === true && !registry.isClosing ? this.#slots : undefined
-    if (dispatcher === undefined && slots === undefined) return undefined
+    const slots = this.#slots
+    const isEntering = slots?.isOut(task.id) && !registry.isClosing
+    if (!dispatcher && !isEntering) return undefined
     const isContinued = this.#isToContinue(task, hasWait)
     const next = isContinued ? undefined : this.#nextMessage(task.id, task)
     const isDue = isContinued || next !== undefined
-    if (dispatcher === undefined) return isDue ? slots?.enter(task, (ms) => this.#wait(task, next, ms)) : undefined
-    return isDue || isUnfinished(task, undefined) ? this.#handOut(task, next, dispatcher) : undefined
+    if (dispatcher)
+      return (isDue || isUnfinished(task, undefined)) && this.#handOut(task, next, dispatcher)
+    return isDue && slots?.enter(task, (ms) => this.#wait(task, next, ms))
   }
 
   /** Hands a turn out. */

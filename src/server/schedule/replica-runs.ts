@@ -155,10 +155,6 @@ export class ReplicaRuns<P extends Principal> implements RunScheduler<P>, Leased
     this.#scheduler.assigned(taskId, message)
   }
 
-  paused(taskId: string): void {
-    this.#scheduler.paused(taskId)
-  }
-
   runEnded(taskId: string, active: ActiveRun<P>): void {
     this.#scheduler.runEnded(taskId, active)
     if (this.#settings.takesDue?.() === true) this.tasks.takeDue()

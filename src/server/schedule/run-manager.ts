@@ -279,8 +279,7 @@ export class RunManager<P extends Principal> {
 
   async #failOrRetry(active: ActiveRun<P>, error: unknown): Promise<void> {
     try {
-      const onPause = (): void => this.#scheduler.paused?.(active.run.taskId)
-      active.again = await waitToRetry(active, error, { ...this.#settings, onPause })
+      active.again = await waitToRetry(active, error, this.#settings)
     } catch (failure) {
       if (!isRefusedTask(active, failure))
         this.#settings.onError(failure, { during: 'execute', taskId: active.run.createdId })

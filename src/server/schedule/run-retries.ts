@@ -20,8 +20,7 @@ interface RetryContext {
   readonly clock: Clock
   readonly tasks: ServedTasks
   readonly onError: Settings['onError']
-  /** Called when the wait begins. */
-  readonly onPause: () => void
+  readonly onPause?: Settings['onPause']
 }
 
 /**
@@ -46,7 +45,7 @@ export async function waitToRetry<P extends Principal>(
   onError(error, { during: 'execute', taskId: run.createdId })
   active.stopTimer()
   active.isPausing = true
-  onPause()
+  onPause?.(run.taskId)
   const pause = (ms: number): Promise<void> => sleep(ms, run.signal, withKeepAlive(clock))
   await pause(retry.pauseMs(run.attempt))
   let open: OpenTurn | undefined

@@ -83,8 +83,6 @@ export interface RunScheduler<P extends Principal> {
 
   /** A run that is under way now works on this message: its lease notes it. Absent where tasks have no leases. */
   assigned?(taskId: string, message: QueuedMessage<P>): void
-  /** The task's run waits for its next attempt, and does nothing until then. Absent where turns have no slots. */
-  paused?(taskId: string): void
   /** The task's run has ended: the next queued message gets its run, or the task is released. */
   runEnded(taskId: string, active: ActiveRun<P>): void
   /**

@@ -1,5 +1,5 @@
 /**
- * What decides when a turn may begin, beside the lease of its task.
+ * The port of that which decides when a turn may begin, beside the lease of its task.
  *
  * @module
  */
