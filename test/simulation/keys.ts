@@ -200,7 +200,8 @@ class Process implements Owner {
       onEffect: (...effect) => yard.onEffect(...effect),
     })
     const generateId = idsOf(this.name)
-    const onError = (error: unknown): void => void yard.errors.push(`${world.now} ${this.name}: ${String(error)}`)
+    const onError = (error: unknown): void =>
+      void yard.errors.push(`${world.now} ${this.name}: ${String(error)}`)
     this.tasks = new DurableTaskManager({
       ...{ store, clock, onError, generateId, maxRestarts: 1_000, retention: false },
       ...{ leaseMs: LEASE_MS, sweepIntervalMs: SWEEP_MS, pollIntervalMs: 1_000, storeRetryMs: 10_000 },
@@ -409,7 +410,8 @@ export async function faultsOfKeys(seed: number, trace?: (line: string) => void)
     for (const { number, cancelAtMs } of yard.city.jobs) {
       const state = simulation.seen.get(number)?.state
       const isRight = state === 'completed' || (state === 'canceled' && cancelAtMs !== undefined)
-      if (!isRight && yard.faults.length === 0) yard.faults.push(`job ${number} is ${String(state)} at the end`)
+      if (!isRight && yard.faults.length === 0)
+        yard.faults.push(`job ${number} is ${String(state)} at the end`)
     }
     yard.faults.push(...tooOften(yard), ...tooLate(yard))
     if (yard.faults.length > 0) yard.faults.push(JSON.stringify(yard.city), ...yard.errors.slice(0, 20))

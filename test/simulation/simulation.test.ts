@@ -24,9 +24,13 @@ test.each([
   expect(played).toBe(count)
 })
 
-test('in 1,000 schedules of keys no more turns of one are at work than may be', { timeout: 600_000 }, async () => {
-  expect(await playMany({ from: WITH_KEYS, count: 1_000 })).toEqual({ played: 1_000, failures: [] })
-})
+test(
+  'in 1,000 schedules of keys no more turns of one are at work than may be',
+  { timeout: 600_000 },
+  async () => {
+    expect(await playMany({ from: WITH_KEYS, count: 1_000 })).toEqual({ played: 1_000, failures: [] })
+  },
+)
 
 test.each(MUTATIONS)('the fault that $name can be put back', ({ changes }) => {
   // The long tests do so, and show that the simulation finds it.

@@ -33,7 +33,10 @@ interface SlotsContext {
   /** The name of the agent. */
   readonly agent: string
   readonly priorityOf?: PriorityOf | undefined
-  readonly onError: (error: unknown, context: { readonly during: 'dispatch'; readonly taskId: string }) => void
+  readonly onError: (
+    error: unknown,
+    context: { readonly during: 'dispatch'; readonly taskId: string },
+  ) => void
 }
 
 /** A turn of this process. */
@@ -110,11 +113,7 @@ export class KeySlots implements TurnSlots {
     await this.#changeSafely(key, (slots) => ({ slots: freed(slots, [leaseId]) }), taskId)
   }
 
-  async #changeSafely(
-    key: string | undefined,
-    make: (slots: Slots) => Made,
-    taskId: string,
-  ): Promise<void> {
+  async #changeSafely(key: string | undefined, make: (slots: Slots) => Made, taskId: string): Promise<void> {
     try {
       if (key !== undefined) await this.#change(key, make)
     } catch (error) {
@@ -129,8 +128,7 @@ export class KeySlots implements TurnSlots {
     const turn = { id, createdAt, leaseId, since }
     const { waitMs, before } = await this.#change(key, (slots, now) => entered(slots, turn, perKey, now))
     const dead: string[] = []
-    for (const holder of before)
-      if (!(await leased.isHeld(holder, holder.leaseId))) dead.push(holder.leaseId)
+    for (const holder of before) if (!(await leased.isHeld(holder, holder.leaseId))) dead.push(holder.leaseId)
     if (dead.length === 0) return waitMs
     await this.#change(key, (slots) => ({ slots: freed(slots, dead) }))
     return await this.#enter(task, key, leaseId)

@@ -240,8 +240,7 @@ export class LeaseScheduler<P extends Principal> {
     const isContinued = this.#isToContinue(task, hasWait)
     const next = isContinued ? undefined : this.#nextMessage(task.id, task)
     const isDue = isContinued || next !== undefined
-    if (dispatcher)
-      return (isDue || isUnfinished(task, undefined)) && this.#handOut(task, next, dispatcher)
+    if (dispatcher) return (isDue || isUnfinished(task, undefined)) && this.#handOut(task, next, dispatcher)
     return isDue && slots?.enter(task, (ms) => this.#wait(task, next, ms))
   }
 

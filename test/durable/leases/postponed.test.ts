@@ -30,7 +30,8 @@ describe('a task that is postponed', () => {
   test('is found after its time, as it was, and this is none of its restarts', async () => {
     const { here, there, clock, task, store } = await held()
     const { id } = task
-    const holder = (): Worker | undefined => [here, there].find(({ leased }) => leased.leaseOf(id) !== undefined)
+    const holder = (): Worker | undefined =>
+      [here, there].find(({ leased }) => leased.leaseOf(id) !== undefined)
     for (let times = 0; times < 10; times += 1) {
       expect(await holder()?.leased.postpone(id, 20_000)).toBe(true)
       expect(holder()).toBeUndefined()
@@ -40,7 +41,9 @@ describe('a task that is postponed', () => {
     }
     expect(holder()).toBeDefined()
     expect(await store.orphans(10)).toEqual([])
-    expect([...orphans(here), ...orphans(there)]).toEqual(Array.from({ length: 10 }, () => ({ what: 'work' })))
+    expect([...orphans(here), ...orphans(there)]).toEqual(
+      Array.from({ length: 10 }, () => ({ what: 'work' })),
+    )
   })
 
   test('is found at once when it is to go on, by a process that looks for work', async () => {

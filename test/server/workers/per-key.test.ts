@@ -65,7 +65,11 @@ function shop(): Shop {
 }
 
 /** Code that begins, and ends when it is told. */
-function manual(): { readonly begun: string[]; readonly execute: Execute; readonly end: (text: string) => void } {
+function manual(): {
+  readonly begun: string[]
+  readonly execute: Execute
+  readonly end: (text: string) => void
+} {
   const begun: string[] = []
   const ends = new Map<string, Gate<void>>()
   const endOf = (text: string): Gate<void> => {
@@ -272,9 +276,12 @@ describe('a rate', () => {
     const begun: string[] = []
     const rate = { max: 2, perMs: 10_000 }
     const start = given.clock.now()
-    given.work((run) => void begun.push(`${run.text} at ${Math.floor((given.clock.now() - start) / 10_000)}`), {
-      perKey: { keyOf: byWord, max: 5, rate },
-    })
+    given.work(
+      (run) => void begun.push(`${run.text} at ${Math.floor((given.clock.now() - start) / 10_000)}`),
+      {
+        perKey: { keyOf: byWord, max: 5, rate },
+      },
+    )
     await sendAll(given, ['a 1', 'a 2', 'a 3', 'a 4', 'a 5', 'b 1'])
     expect(begun).toEqual(['a 1 at 0', 'a 2 at 0', 'b 1 at 0'])
     await pass(given.clock, () => begun.length === 6)
@@ -356,7 +363,13 @@ describe('a queue', () => {
       ...{ card: CARD, clock: given.clock, tasks: given.manager(), dispatch },
     })
     const { send } = createProducer({ card: CARD, tasks: given.tasks, dispatch })
-    const worker = createWorker({ card: CARD, clock: given.clock, tasks: given.manager(), execute, perKey: ONE })
+    const worker = createWorker({
+      card: CARD,
+      clock: given.clock,
+      tasks: given.manager(),
+      execute,
+      perKey: ONE,
+    })
     for (const text of ['a 1', 'a 2']) await send(text)
     const [one, two] = turns as [Turn, Turn]
     const first = worker.run(one)

@@ -82,7 +82,10 @@ async function expectFewAtATime(name: string, url: string): Promise<void> {
     }),
   )
   // The turns of the process that was killed have ended with it.
-  const lines = (await readFile(file, 'utf8')).trimEnd().split('\n').map((line) => JSON.parse(line) as Line)
+  const lines = (await readFile(file, 'utf8'))
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Line)
   expect(lines.some(({ pid }) => pid === first.pid)).toBe(true)
   expect(Math.max(...KEYS.map((key) => mostAtATime(lines, key, first.pid ?? 0, killedAt)))).toBe(MAX)
 }
