@@ -4,6 +4,7 @@
  * @module
  */
 import type { TaskKey } from '../../core/task.js'
+import { hashOf } from '../../runtime/hash.js'
 
 /** A turn that has begun. It counts for as long as its task has this lease. */
 interface Holder extends TaskKey {
@@ -164,6 +165,6 @@ function startAfter(
 
 /** Not all at once. */
 function unlistedMs(id: string): number {
-  const share = [...id].reduce((sum, character) => (31 * sum + character.charCodeAt(0)) % 1_000, 0) / 1_000
+  const share = parseInt(hashOf(id).slice(0, 8), 16) / 2 ** 32
   return Math.round(LOOK_MS * 2 * (1 + share))
 }
