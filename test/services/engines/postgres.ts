@@ -7,7 +7,6 @@ import type { Engine } from './engine.js'
 let count = 0
 
 export const overPostgres: Omit<Engine<PostgresServer>, 'heading' | 'packages' | 'isKilled'> = {
-  variable: 'DATABASE_URL',
   hasServer: hasPostgresServer,
   skip: skipWithoutPostgres,
   start: () => startPostgres(),
@@ -17,6 +16,6 @@ export const overPostgres: Omit<Engine<PostgresServer>, 'heading' | 'packages' |
     await client.connect()
     await client.query(`CREATE DATABASE turns${count}`)
     await client.end()
-    return url.replace(/[^/]*$/, `turns${count}`)
+    return { DATABASE_URL: url.replace(/[^/]*$/, `turns${count}`) }
   },
 }
