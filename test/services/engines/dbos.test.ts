@@ -1,7 +1,7 @@
 /** The recipe for DBOS, on a real PostgreSQL. */
 import { loadService } from '../installed.js'
 import { testEngine } from './engine.js'
-import { overPostgres } from './postgres.js'
+import { emptyDatabase, overPostgres } from './postgres.js'
 
 const PACKAGE = '@dbos-inc/dbos-sdk'
 
@@ -24,7 +24,7 @@ testEngine({
     // A process has one DBOS, which knows the workflow of the test before.
     const { DBOS } = await loadService<Dbos>(PACKAGE)
     await DBOS.shutdown({ deregister: true })
-    const { DATABASE_URL } = await overPostgres.empty(server)
+    const { DATABASE_URL } = await emptyDatabase(server)
     await DBOS.migrate(DATABASE_URL)
     return { DATABASE_URL }
   },
