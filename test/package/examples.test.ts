@@ -11,7 +11,7 @@ const EXAMPLES = FOLDER.filter((file) => /^examples\/\d\d-[a-z0-9-]+\.ts$/.test(
 const FRAMEWORKS = [
   ...['express', 'fastify', 'hono', '@hono/node-server'],
   ...['@nestjs/common', '@nestjs/core', '@nestjs/platform-express', 'reflect-metadata', 'rxjs'],
-  ...['libsql', '@electric-sql/pglite', 'pg', 'ioredis'],
+  ...['libsql', '@electric-sql/pglite', 'pg', 'ioredis', 'bullmq'],
   ...['api', 'context-async-hooks', 'core', 'sdk-trace-base'].map((name) => `@opentelemetry/${name}`),
 ]
 

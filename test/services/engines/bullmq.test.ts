@@ -6,7 +6,6 @@ import { testEngine } from './engine.js'
 testEngine({
   heading: 'BullMQ',
   isKilled: true,
-  variable: 'REDIS_URL',
   packages: ['bullmq'],
   hasServer: hasRedisServer,
   skip: skipWithoutRedis,
@@ -15,6 +14,6 @@ testEngine({
     const client = new Redis(url)
     await client.flushall()
     await client.quit()
-    return url
+    return { REDIS_URL: url }
   },
 })

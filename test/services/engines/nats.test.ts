@@ -14,7 +14,6 @@ interface Nats {
 testEngine({
   heading: 'NATS JetStream',
   isKilled: true,
-  variable: 'NATS_URL',
   packages: ['@nats-io/jetstream', '@nats-io/transport-node'],
   hasServer: () => hasProgram(NATS),
   skip: skipWithout(NATS),
@@ -27,6 +26,6 @@ testEngine({
     // There is none before the first test.
     await streams.delete('turns').catch(() => undefined)
     await connection.close()
-    return url
+    return { NATS_URL: url }
   },
 })

@@ -6,17 +6,19 @@ import type { Engine } from './engine.js'
 
 let count = 0
 
+/** Creates a database of its own for the next test. */
+export async function emptyDatabase({ url }: PostgresServer): Promise<{ readonly DATABASE_URL: string }> {
+  count += 1
+  const client = new Client(url)
+  await client.connect()
+  await client.query(`CREATE DATABASE turns${count}`)
+  await client.end()
+  return { DATABASE_URL: url.replace(/[^/]*$/, `turns${count}`) }
+}
+
 export const overPostgres: Omit<Engine<PostgresServer>, 'heading' | 'packages' | 'isKilled'> = {
-  variable: 'DATABASE_URL',
   hasServer: hasPostgresServer,
   skip: skipWithoutPostgres,
   start: () => startPostgres(),
-  empty: async ({ url }) => {
-    count += 1
-    const client = new Client(url)
-    await client.connect()
-    await client.query(`CREATE DATABASE turns${count}`)
-    await client.end()
-    return url.replace(/[^/]*$/, `turns${count}`)
-  },
+  empty: emptyDatabase,
 }

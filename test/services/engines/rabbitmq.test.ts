@@ -14,7 +14,6 @@ interface Amqp {
 testEngine({
   heading: 'RabbitMQ',
   isKilled: true,
-  variable: 'AMQP_URL',
   packages: ['amqplib'],
   hasServer: () => hasProgram(RABBITMQ),
   skip: skipWithout(RABBITMQ),
@@ -25,6 +24,6 @@ testEngine({
     const channel = await connection.createChannel()
     await channel.deleteQueue('turns')
     await connection.close()
-    return url
+    return { AMQP_URL: url }
   },
 })

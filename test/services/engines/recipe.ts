@@ -1,5 +1,5 @@
 /**
- * The recipes of the page about queues, loaded as they stand there.
+ * The recipes of the pages about queues and engines, loaded as they stand there.
  *
  * @module
  */
@@ -12,6 +12,8 @@ import { read } from '../../support/repository.js'
 /** Where the packages of these tests are found. */
 const FOLDER = fileURLToPath(new URL('../node_modules/.cache/a2a-tasks-recipes/', import.meta.url))
 
+const PAGES = ['docs/guides/queues.md', 'docs/guides/engines.md']
+
 export interface Recipe {
   readonly dispatch: (turn: Turn) => unknown
   readonly consume: (run: (turn: Turn) => Promise<void>) => Promise<() => Promise<unknown>>
@@ -20,11 +22,19 @@ export interface Recipe {
 
 let count = 0
 
+/** The block of code under this heading that begins with the name of its file. */
+export function codeOf(heading: string, name: string): string {
+  const section = PAGES.flatMap((page) => read(page).split('\n## ')).find((text) =>
+    text.startsWith(`${heading}\n`),
+  )
+  const block = section?.split('```').find((text) => text.startsWith(`ts\n// ${name}\n`))
+  if (block === undefined) throw new Error(`${PAGES.join(' and ')} have no ${name} for ${heading}`)
+  return block.slice('ts\n'.length)
+}
+
 /** Writes the recipe under this heading to a file that Node can import, and resolves to its name. */
 export async function recipeFile(heading: string): Promise<string> {
-  const [, section = ''] = read('docs/guides/queues.md').split(`\n## ${heading}\n`)
-  const [, code] = /^\s*```ts\n(\/\/ turns\.ts\n.*?)```/s.exec(section) ?? []
-  if (code === undefined) throw new Error(`docs/guides/queues.md has no recipe for ${heading}`)
+  const code = codeOf(heading, 'turns.ts')
   const { code: plain } = await transform(code, { loader: 'ts', format: 'esm', target: 'node20' })
   await mkdir(FOLDER, { recursive: true })
   count += 1
@@ -33,9 +43,16 @@ export async function recipeFile(heading: string): Promise<string> {
   return file
 }
 
-/** Loads the recipe anew, with its own connection to the server that the variable names. */
-export async function loadRecipe(heading: string, variable: string, url: string): Promise<Recipe> {
+/**
+ * Loads the recipe anew, with its own connection to the server that these variables name.
+ *
+ * @typeParam R - What it exports.
+ */
+export async function loadRecipe<R = Recipe>(
+  heading: string,
+  env: Readonly<Record<string, string>>,
+): Promise<R> {
   const file = await recipeFile(heading)
-  process.env[variable] = url
-  return (await import(/* @vite-ignore */ pathToFileURL(file).href)) as Recipe
+  Object.assign(process.env, env)
+  return (await import(/* @vite-ignore */ pathToFileURL(file).href)) as R
 }
