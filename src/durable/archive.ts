@@ -64,7 +64,9 @@ export async function restoreArchive(
   store: Pick<TaskStore, 'create'>,
   lines: Iterable<string> | AsyncIterable<string>,
 ): Promise<number> {
-  if (typeof lines !== 'object' || lines === null)
+  const given: unknown = lines
+  // Callers without types may pass any value.
+  if (typeof given !== 'object' || given === null)
     throw new TypeError(`"lines" must be lines, as those of node:readline, got ${describe(lines)}`)
   let number = 0
   let added = 0

@@ -44,8 +44,10 @@ async function serve(url: string, database: string): Promise<void> {
     anonymous: 'shared',
     execute: async (run) => {
       if (run.text !== ENDLESS) return REPLY
-      for (; !run.signal.aborted; await delay(TICK_MS))
+      while (!run.signal.aborted) {
         run.artifact({ artifactId: 'ticks', parts: [{ text: `${Date.now()} ` }] })
+        await delay(TICK_MS)
+      }
       return undefined
     },
   })

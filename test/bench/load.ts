@@ -67,7 +67,8 @@ async function send(
   const ids: string[] = []
   const under: Promise<void>[] = []
   const began = performance.now()
-  for (let sent = 0; !signal.aborted; await delay(STEP_MS)) {
+  let sent = 0
+  while (!signal.aborted) {
     for (; sent < ((performance.now() - began) / 1_000) * rate; sent += 1) {
       const due = performance.now()
       const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text: 'go' }] }
@@ -79,6 +80,7 @@ async function send(
         }),
       )
     }
+    await delay(STEP_MS)
   }
   await Promise.all(under)
   return ids
