@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { freePort } from './free-port.js'
 
-export interface RedisSentinel {
+interface RedisSentinel {
   readonly port: number
   stop(): Promise<void>
 }

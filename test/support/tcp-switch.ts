@@ -6,7 +6,7 @@
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
-export interface TcpSwitch {
+interface TcpSwitch {
   readonly port: number
   /** Ends all connections, and leads new ones to this port. */
   pointTo(port: number): void

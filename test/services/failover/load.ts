@@ -7,7 +7,7 @@ import { A2A_LIFECYCLE, canTransition, type TaskSnapshot } from '../../../src/in
 import { createRequestHandler, textOf, type Execute, type Run } from '../../../src/server/index.js'
 import { faultsOf } from '../replicas/chaos.js'
 
-export interface LoadOptions {
+interface LoadOptions {
   /** Of each manager. The first is read in the end. */
   readonly stores: readonly TaskStore[]
   readonly execute?: Execute
