@@ -24,12 +24,14 @@ import type { SubscribeOptions, TaskSubscription } from '../core/subscription.js
 import type { TaskRecord } from '../core/task-record.js'
 import type { Task, TaskSnapshot } from '../core/task.js'
 import { rejectWatchers, signalOf, notifyWatchers, type WaitOptions } from '../core/wait.js'
+import { requireFunction, requireWhole } from '../runtime/options.js'
 import type { CachedTask, CacheEvents } from './cache/cached-task.js'
 import { copyOf, type Origin, type Select } from './cache/change.js'
 import { endingOf } from './cache/checkpoint.js'
 import { LogReader } from './cache/log-reader.js'
 import { sharedFeed } from './feed/shared-feed.js'
 import { addTask } from './added-tasks.js'
+import type { ArchiveOptions } from './archive.js'
 import { durableContext, type DurableContext } from './context.js'
 import { createTask } from './create-task.js'
 import { journalOf } from './journals.js'
@@ -292,6 +294,23 @@ export class DurableTaskManager<S extends string = TaskState>
   async prune(): Promise<number> {
     this.#context.storeClient.requireOpen()
     return await this.#maintenance.prune()
+  }
+
+  /**
+   * Hands each task that ended longer ago than `olderThanMs` to `write`, as a line of JSON with its whole log, and removes it once
+   * its line is written: oldest first, state by state. Emits `task:expired` for each. A task is written again after a crash before
+   * its removal, and by a second process that archives at the same time. `restoreArchive` reads the lines.
+   *
+   * @returns The number of tasks that were removed.
+   * @throws {TypeError | RangeError} As a rejection, for an option of a wrong type or range.
+   * @throws {A2AError} As a rejection: `INVALID_PARAMS` for an unknown option. What `write` throws, rejects it too.
+   */
+  async archive(options: ArchiveOptions): Promise<number> {
+    const { olderThanMs, write } = readParams(options, ['olderThanMs', 'write'], 'archive')
+    requireWhole('olderThanMs', olderThanMs, 0)
+    requireFunction('write', write)
+    this.#context.storeClient.requireOpen()
+    return await this.#maintenance.archive({ olderThanMs, write })
   }
 
   /**

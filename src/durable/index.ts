@@ -18,6 +18,7 @@ export type {
 } from '../core/managers.js'
 export type { StoreFeed, StoreFeedEntry, StoreFeedPage } from './feed/store-feed.js'
 export type { StoredEvent, StoredJournalEntry } from './stored-events.js'
+export { restoreArchive, type ArchiveOptions } from './archive.js'
 export { memoryStore, type MemoryStoreOptions } from './memory-store.js'
 export type { DurableTaskManagerOptions, RetentionOptions, RetentionRule } from './options.js'
 export type {

@@ -10,6 +10,7 @@ import { randomId } from '../runtime/ids.js'
 import type { TaskRecord } from '../core/task-record.js'
 import type { TaskSnapshot, TaskKey } from '../core/task.js'
 import { instantOf, type Deadline } from '../core/timeline.js'
+import { toLine, type ArchiveOptions } from './archive.js'
 import type { CachedTask } from './cache/cached-task.js'
 import type { DurableContext } from './context.js'
 import { failAbandoned } from './leases/fail-abandoned.js'
@@ -75,6 +76,43 @@ export class Maintenance<S extends string> {
     let count = 0
     for (const [state, rule] of this.#context.settings.retention) {
       for (const query of this.#queriesOf(state, rule)) count += await this.#remove(query, batches)
+    }
+    return count
+  }
+
+  /**
+   * Writes the tasks that ended before `olderThanMs`, and removes those that are written.
+   *
+   * @returns How many were removed.
+   */
+  async archive({ olderThanMs, write }: ArchiveOptions): Promise<number> {
+    const { settings, storeClient } = this.#context
+    const updatedBefore = this.#ago(olderThanMs)
+    let count = 0
+    for (const state of settings.lifecycle.terminal) {
+      for (let isLast = false; !isLast && !this.#isClosed;) {
+        const query = { state, limit: BATCH, updatedBefore }
+        const keys = await storeClient.callWithRetry('ended', () => settings.store.ended(query))
+        count += await this.#archive(keys, write)
+        isLast = keys.length < BATCH
+      }
+    }
+    return count
+  }
+
+  /** Those that were written before a failure are removed, too. */
+  async #archive(keys: readonly TaskKey[], write: ArchiveOptions['write']): Promise<number> {
+    const written: TaskKey[] = []
+    let count = 0
+    try {
+      for (const key of keys) {
+        const line = await toLine(this.#context, key)
+        if (line === undefined) continue
+        await write(line)
+        written.push(key)
+      }
+    } finally {
+      if (written.length > 0) count = await this.#delete(written)
     }
     return count
   }

@@ -1,6 +1,8 @@
 /**
  * One database with 100,000 tasks, then with a million: what a task that is created, a page and a sweep cost at each.
  *
+ * What a short task takes, and its removal, is measured in a database of its own.
+ *
  * The tasks have ended and have the log of a short task. PostgreSQL makes them from one, by SQL, since a manager would take an
  * hour. Each is two seconds younger than the one before, so none is old enough to be removed. 50 tasks have a context, 100 an
  * owner.
@@ -10,7 +12,9 @@ import type { DurableTaskManager } from 'a2a-tasks/durable'
 import { benchPostgres, eachOf, loadDurable } from './durable-stores.js'
 import { timeOfSweep } from './functions-idle.js'
 import { measure, median, type Variant } from './harness.js'
-import { formatNs, type Row } from './report.js'
+import { inParallel, openAgent } from './functions-agent.js'
+import { formatBytes, formatNs, type Row } from './report.js'
+import { REPLY } from './requests.js'
 import { expectEqual, INPUT, OUTPUT, type Case } from './workload.js'
 
 const [FEW, MANY] = [100_000, 1_000_000] as const
@@ -115,4 +119,50 @@ const growth: Case = {
     }),
 }
 
-export const durableSizeCases: readonly Case[] = [growth]
+const SHORT_TASKS = 10_000
+
+/** A message and its answer, through a handler. */
+const footprint: Case = {
+  name: 'durable: what a short task takes of a database',
+  run: (build) =>
+    eachOf([benchPostgres], build, async (bench): Promise<readonly Row[]> => {
+      const agent = await openAgent({
+        ...{ url: build.url, store: await bench.open(), execute: () => Promise.resolve(REPLY) },
+        manager: { retention: { default: { maxAgeMs: 0 } }, sweepIntervalMs: false },
+      })
+      const pool = new Pool({ connectionString: bench.url, max: 1, options: '-c search_path=a2a_tasks' })
+      const numbers = async (): Promise<readonly [disk: number, wal: number, events: number]> => {
+        const { rows } = await pool.query<Record<'disk' | 'wal' | 'events', string>>(`SELECT
+          (SELECT sum(pg_total_relation_size(oid)) FROM pg_class
+            WHERE relnamespace = 'a2a_tasks'::regnamespace AND relkind = 'r') AS disk,
+          pg_current_wal_lsn() - '0/0' AS wal, (SELECT count(*) FROM events) AS events`)
+        const [row] = rows
+        return [Number(row?.disk), Number(row?.wal), Number(row?.events)]
+      }
+      const before = await numbers()
+      await inParallel(SHORT_TASKS, 16, agent.send)
+      const after = await numbers()
+      const [disk = NaN, wal = NaN, events = NaN] = after.map(
+        (value, index) => (value - (before[index] ?? NaN)) / SHORT_TASKS,
+      )
+      const began = performance.now()
+      expectEqual(await agent.tasks.prune(), SHORT_TASKS, 'tasks removed')
+      const removal = ((performance.now() - began) * 1e6) / SHORT_TASKS
+      await agent.close()
+      await pool.end()
+      const row = { peer: 'its events', theirs: events.toFixed(1), good: 'at most' as const }
+      return [
+        { ...row, work: 'PostgreSQL: disk of a short task', ours: formatBytes(disk), value: disk, unit: 'B' },
+        { ...row, work: 'PostgreSQL: WAL of a short task', ours: formatBytes(wal), value: wal, unit: 'B' },
+        {
+          ...row,
+          work: 'PostgreSQL: removal of a short task',
+          ours: formatNs(removal),
+          value: removal,
+          unit: 'ns',
+        },
+      ]
+    }),
+}
+
+export const durableSizeCases: readonly Case[] = [growth, footprint]

@@ -1,8 +1,9 @@
 /** `inspect`, and the inspector of `dev`: pages on loopback that only the reader of their address can use. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DurableTaskManager, memoryStore } from 'a2a-tasks/durable'
 import { openTasks } from 'a2a-tasks/stores/sqlite'
 import Database from 'libsql'
 import { expect, onTestFinished, test } from 'vitest'
@@ -50,6 +51,23 @@ test('a SQLite file is shown only with the token, and only its tasks are', async
   database.close()
   child.kill('SIGINT')
   expect(await once(child, 'exit')).toEqual([130, null])
+})
+
+test('an archive is shown with its logs, and nothing of it is changed', async () => {
+  const folder = temporaryFolder()
+  const tasks = new DurableTaskManager({ store: memoryStore() })
+  const { id } = await tasks.createTask({ skill: 'stored' })
+  await tasks.cancelTask(id)
+  const write = (line: string): void => appendFileSync(join(folder, 'old.jsonl'), line)
+  await expect.poll(() => tasks.archive({ olderThanMs: 0, write })).toBe(1)
+  await tasks.destroy()
+  const { url } = await start(['inspect', 'old.jsonl', '--json'], folder)
+  const read = async (path: string): Promise<unknown> => (await fetch(`${url}api/${path}`, PAGE)).json()
+  expect(await read('tasks')).toMatchObject({ tasks: [{ id, state: 'canceled' }] })
+  expect(JSON.stringify(await read(`tasks/${id}/events`))).toContain('"created"')
+  const headers = { ...PAGE.headers, 'content-type': 'application/json' }
+  const { status } = await fetch(`${url}api/tasks/${id}/delete`, { method: 'POST', headers, body: '{}' })
+  expect(status).toBe(403)
 })
 
 test('an agent that lists no tasks is reported when the page starts', async () => {
@@ -115,6 +133,9 @@ test('in the inspector of dev, an agent with users gets messages from the user "
 test.each([
   ['a file that does not exist', ['none.db'], 2, /no file "none\.db"/],
   ['a file that is no store', ['text.db'], 3, /cannot be read/],
+  ['an archive with a schema', ['text.jsonl', '--schema', 'a'], 2, /--schema is not for an archive/],
+  ['an archive that does not exist', ['none.jsonl'], 2, /no file "none\.jsonl"/],
+  ['a file that is no archive', ['text.jsonl'], 2, /text\.jsonl is no archive of tasks: lines\[0\]/],
   ['a server that is not there', ['postgres://me:hunter22@127.0.0.1:9/x'], 3, /ECONNREFUSED/],
   ['an agent that is not there', ['http://127.0.0.1:9'], 3, /cannot be reached/],
   ['a store of no kind', ['mysql://x'], 2, /no store for mysql/],
@@ -125,6 +146,7 @@ test.each([
     join(folder, 'text.db'),
     'This is no database, and has more than one hundred characters. '.repeat(4),
   )
+  writeFileSync(join(folder, 'text.jsonl'), 'This is no archive.')
   const ended = await run(['inspect', ...args], { cwd: folder })
   expect({ code: ended.code, stderr: ended.stderr }).toEqual({
     code,

@@ -292,6 +292,7 @@ const METHODS: Record<string, Call> = {
   'LeasedTasks.createTask(0)': (of: object) => leased.createTask({ skill: 's', ...of }),
   'LeasedTasks.finish(1)': (of) => leased.finish(held, of),
   'LeasedTasks.patchTask(1)': (of) => leased.patchTask(held, of),
+  'DurableTaskManager.archive(0)': (of: object) => shared.archive({ olderThanMs: 0, write: any(execute), ...of }),
   ...methodsOfTasks('TaskManager', fed),
   ...methodsOfTasks('DurableTaskManager', new DurableTaskManager({ store: memoryStore() })),
 }
@@ -397,7 +398,7 @@ const NO_OPTIONS: readonly (readonly [pattern: RegExp, reason: string])[] = [
     'the framework calls the tool, model or transport',
   ],
   [
-    / (HandlerObserver|TasksObserver|LeasedTasksListener|NodeResponse|IoRedisClient, NodeRedisClient)$/,
+    / (HandlerObserver|TasksObserver|LeasedTasksListener|NodeResponse|IoRedisClient, [\w, ]*)$/,
     'an object of the user with methods',
   ],
   [/^(HandlerObserver|\w+Follower|TasksObserver|LeasedTasksListener)\./, 'the library notifies an observer'],

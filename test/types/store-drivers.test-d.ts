@@ -1,9 +1,17 @@
 import type BetterSqlite from 'better-sqlite3'
-import type { Redis } from 'ioredis'
+import type { Cluster, Redis } from 'ioredis'
 import type Libsql from 'libsql'
-import type { createClient, createClientPool } from 'redis'
+import type { createClient, createClientPool, createCluster, createSentinel } from 'redis'
 import { expectTypeOf, test } from 'vitest'
-import type { IoRedisClient, NodeRedisClient, redisStore } from '../../src/stores/redis/index.js'
+import type {
+  IoRedisClient,
+  IoRedisCluster,
+  NodeRedisClient,
+  NodeRedisCluster,
+  NodeRedisSentinel,
+  RedisClient,
+  redisStore,
+} from '../../src/stores/redis/index.js'
 import type { openTasks, SqliteDatabase } from '../../src/stores/sqlite/index.js'
 
 test('the store accepts databases of the SQLite drivers', () => {
@@ -19,7 +27,10 @@ test('the store accepts clients of the Redis drivers', () => {
   expectTypeOf<Redis>().toExtend<IoRedisClient>()
   expectTypeOf<ReturnType<typeof createClient>>().not.toBeAny()
   expectTypeOf<ReturnType<typeof createClient>>().toExtend<NodeRedisClient>()
-  expectTypeOf<typeof redisStore>().parameter(0).toEqualTypeOf<IoRedisClient | NodeRedisClient>()
+  expectTypeOf<Cluster>().toExtend<IoRedisCluster>()
+  expectTypeOf<ReturnType<typeof createCluster>>().toExtend<NodeRedisCluster>()
+  expectTypeOf<ReturnType<typeof createSentinel>>().toExtend<NodeRedisSentinel>()
+  expectTypeOf<typeof redisStore>().parameter(0).toEqualTypeOf<RedisClient>()
 })
 
 test('the store refuses a pool, which has no subscriptions', () => {

@@ -4,10 +4,12 @@
  * @module
  */
 import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { resolve } from 'node:path'
 import type { A2AClient } from 'a2a-tasks/client'
-import { DurableTaskManager } from 'a2a-tasks/durable'
+import { DurableTaskManager, memoryStore, restoreArchive } from 'a2a-tasks/durable'
 import { createInspector, type InspectorOptions } from 'a2a-tasks/inspector'
 import { toNodeListener } from 'a2a-tasks/server/node'
 import type { Arguments } from '../arguments.js'
@@ -32,7 +34,7 @@ export const command: Command = {
   summary: 'Show the tasks of an agent or a store in a page',
   description: `Serves the page on loopback, at an address with a token in it, until Ctrl-C. In a terminal it opens the browser.
 STORE is a SQLite file, postgres://…, redis://…, or the name of a variable as '$DATABASE_URL'. Of a store, the page shows
-the whole log; of an agent, what the agent tells a client.`,
+the whole log; of an agent, what the agent tells a client. A file *.jsonl is an archive of ended tasks.`,
   positionals: [1, 1],
   options: {
     port: { type: 'string', short: 'p', value: 'PORT', help: 'The port to listen on. Default is a free one' },
@@ -79,7 +81,9 @@ interface Inspected {
 }
 
 async function inspectedBy(args: Arguments, terminal: Terminal): Promise<Inspected> {
-  if (!/^https?:\/\//i.test(args.at(0))) return await storeOf(args, terminal)
+  if (!/^https?:\/\//i.test(args.at(0))) {
+    return await (/\.jsonl$/i.test(args.at(0)) ? archiveOf(args, terminal) : storeOf(args, terminal))
+  }
   const { client } = await connect(args, terminal, args.at(0))
   await warnWithoutList(client, terminal)
   return { options: { client }, actions: true, close: () => Promise.resolve() }
@@ -96,6 +100,24 @@ async function warnWithoutList(client: A2AClient, terminal: Terminal): Promise<v
 
 const NO_LIST = `The agent lists the tasks of one conversation only: enter its id as the context in the page. \
 ${OWN_AGENT}`
+
+/** What `archive` of a manager has written, which is read into memory. */
+async function archiveOf(args: Arguments, { cwd }: Terminal): Promise<Inspected> {
+  const name = args.at(0)
+  for (const option of Object.keys(STORE_OPTIONS))
+    if (args.text(option) !== undefined) throw usageFailure(`--${option} is not for an archive`)
+  const path = resolve(cwd, name)
+  if (!existsSync(path)) throw usageFailure(`There is no file "${name}"`)
+  const store = memoryStore()
+  try {
+    await restoreArchive(store, (await readFile(path, 'utf8')).split('\n'))
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw usageFailure(`${name} is no archive of tasks: ${reason}`)
+  }
+  const tasks = new DurableTaskManager({ store, sweepIntervalMs: false, retention: false })
+  return { options: { tasks }, actions: false, close: () => tasks.destroy() }
+}
 
 async function storeOf(args: Arguments, terminal: Terminal): Promise<Inspected> {
   const location = locateStore(args, terminal)

@@ -391,6 +391,7 @@ export class CachedTask<S extends string> {
     const isLeased = leaseId !== undefined
     await this.#conflicts.add(isLeased, this.#context.storeClient)
     await this.#catchUp()
+    if (this.record.task.generation === generation && (await this.#storedGeneration()) === undefined) return
     // A faulty store may report conflicts with changes that it does not have: the retries must end.
     const mayGiveUp = !isLeased || this.record.task.generation === generation
     if (!this.#conflicts.areTooMany || !mayGiveUp) return
@@ -400,15 +401,21 @@ export class CachedTask<S extends string> {
 
   async #readHead(): Promise<void> {
     if (this.#isGone || this.#creation !== undefined) return
+    const stored = await this.#storedGeneration()
+    if (stored !== undefined && stored > this.record.task.generation)
+      await this.#advances.run(() => this.#catchUp(stored))
+  }
+
+  /** Drops a task of which the store has an earlier generation, or none: then `undefined`. */
+  async #storedGeneration(): Promise<number | undefined> {
     const { settings, storeClient } = this.#context
     const { id, createdAt } = this.key
     const { generation } = this.record.task
     const [head] = await storeClient.callWithRetry('heads', () => settings.store.heads([id]))
-    // A store that lost acknowledged changes, as a restored backup has, holds a different task.
-    const isOther = head?.createdAt !== createdAt || head.generation < generation
-    if (isOther) this.drop(taskNotFound(id))
-    else if (head.generation > this.record.task.generation)
-      await this.#advances.run(() => this.#catchUp(head.generation))
+    if (head?.createdAt === createdAt && head.generation >= generation) return head.generation
+    // A store that has lost acknowledged changes, as after some failovers, holds a different task.
+    this.drop(taskNotFound(id))
+    return undefined
   }
 
   /** @param toGeneration - Nothing is read when the task has this generation already. */

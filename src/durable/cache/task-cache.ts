@@ -270,14 +270,14 @@ async function retryRefused<S extends string, T>(
   }
 }
 
-/** Whether the task has changed, after pending changes are stored and the changes of other processes are read. */
+/** Whether the task has changed, or has gone, after pending changes are stored and the changes of other processes are read. */
 async function hasMoved<S extends string>(cached: CachedTask<S>): Promise<boolean> {
   const { isBusy } = cached
   const { generation } = cached.tip.task
   await cached.refresh()
   // The change is refused because of one that may never be stored.
   if (cached.stalledBy !== undefined) throw cached.stalledBy
-  return isBusy || cached.record.task.generation !== generation
+  return isBusy || cached.isGone || cached.record.task.generation !== generation
 }
 
 async function isUsable<S extends string>(cached: CachedTask<S>, isFresh: boolean): Promise<boolean> {

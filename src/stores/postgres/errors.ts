@@ -4,6 +4,7 @@
  * @module
  */
 import { A2AError } from '../../core/errors.js'
+import type { StoreOperation } from '../../durable/call-queue.js'
 
 /** Our own SQLSTATE, for refusals whose text is already complete. */
 export const REFUSED = 'A2A01'
@@ -14,6 +15,8 @@ export const STALE = '40001'
 const DEADLOCK = '40P01'
 /** Of each statement after one that has failed, until the transaction ends. */
 const ABORTED = '25P02'
+/** Of a change in a transaction that only reads, as all of a standby do. */
+const READ_ONLY = '25006'
 /** The class of constraints. Deferred ones are checked when the transaction commits. */
 const CONSTRAINTS = '23'
 
@@ -62,6 +65,28 @@ export function ofTransaction(failure: unknown, operation: string): A2AError {
 export function isStale(thrown: unknown): boolean {
   const code = codeOf(thrown)
   return code === STALE || code === DEADLOCK
+}
+
+/** What a store that only reads refuses. */
+export const CHANGES: ReadonlySet<StoreOperation> = new Set<StoreOperation>([
+  ...(['create', 'commit', 'transact', 'delete', 'acquire', 'renew', 'release'] as const),
+  ...(['putDocument', 'deleteDocument', 'migrate'] as const),
+])
+
+export function refusedToChange(operation: StoreOperation): A2AError<'STORE_FAILED'> {
+  const text = `The store only reads (readOnly): ${operation}. Use a store over the primary`
+  return new A2AError('STORE_FAILED', text, { operation })
+}
+
+/** The error of a transaction at a server that takes no changes, at present: a standby that may be promoted. */
+export function readsOnly(): Error {
+  const text = 'The database takes no changes: it is a standby, or "default_transaction_read_only" is on'
+  return Object.assign(new Error(text), { code: READ_ONLY })
+}
+
+/** Whether the transaction takes no changes. */
+export function isReadOnly(thrown: unknown): boolean {
+  return codeOf(thrown) === READ_ONLY
 }
 
 /** Whether an earlier statement of the transaction has failed. */

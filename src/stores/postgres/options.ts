@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { requireFunctions, requireKnown, requireWhole } from '../../runtime/options.js'
+import { requireBoolean, requireFunctions, requireKnown, requireWhole } from '../../runtime/options.js'
 import type { PostgresClient } from './clients.js'
 
 /** Options of `postgresStore`. */
@@ -31,6 +31,11 @@ export interface PostgresStoreOptions {
    * schema, and ends it with `0`. Default is to leave the feed as it is; then `feed` of this process is refused.
    */
   readonly feedSize?: number | undefined
+  /**
+   * Whether the store only reads, as over a read replica: what changes tasks, and `migrate()`, is refused with `STORE_FAILED` at
+   * once. It has no hints, so managers poll; give them `sweepIntervalMs: false`. Default is `false`.
+   */
+  readonly readOnly?: boolean | undefined
 }
 
 /** Leaves room for suffixes: PostgreSQL truncates names to 63 bytes. */
@@ -41,8 +46,9 @@ const MAX_INTEGER = 2_147_483_647
 
 /** @throws {TypeError | RangeError} naming the invalid option. */
 export function validated(options: PostgresStoreOptions) {
-  requireKnown(options, ['schema', 'now', 'prepare', 'listen', 'feedSize'], 'postgresStore')
-  const { schema = 'a2a_tasks', now, prepare = true, listen, feedSize } = options
+  requireKnown(options, ['schema', 'now', 'prepare', 'listen', 'feedSize', 'readOnly'], 'postgresStore')
+  const { schema = 'a2a_tasks', now, prepare = true, feedSize, readOnly = false } = options
+  const { listen = readOnly ? false : undefined } = options
   if (typeof schema !== 'string' || !SCHEMA.test(schema)) {
     throw new RangeError(
       '"schema" must be 1 to 50 lower-case letters, digits and "_", ' +
@@ -51,8 +57,13 @@ export function validated(options: PostgresStoreOptions) {
   }
   requireFunctions(options, ['now'])
   if (typeof prepare !== 'boolean') throw new TypeError('"prepare" must be true or false')
+  requireBoolean('readOnly', readOnly)
+  if (readOnly && listen !== false)
+    throw new TypeError(
+      '"readOnly" and "listen" exclude each other: hints can come before a replica has the change',
+    )
   if (feedSize !== undefined) requireWhole('feedSize', feedSize, 0, MAX_INTEGER)
-  return { schema, now, prepare, listen, feedSize }
+  return { schema, now, prepare, listen, feedSize, readOnly }
 }
 
 /** @throws {RangeError} when listening would occupy the only connection of the pool. */

@@ -6,6 +6,7 @@
 import { sleep } from '../../runtime/timers.js'
 import { listenerOf } from '../../durable/shared-listener.js'
 import type { Parameter, PgClient, PgPool } from './clients.js'
+import { isReadOnly } from './errors.js'
 import { noTransaction } from './statements.js'
 import type { Connection, Row, Statements, TransactionWork } from './statements.js'
 import { listenOver } from './listening.js'
@@ -60,8 +61,9 @@ export class PgConnection implements Connection {
       )
       await client.query('COMMIT')
     } catch (error) {
-      // A statement that hangs would keep the client: closing the connection rolls back too.
-      isBroken = !(await within(ROLLBACK_MS, client.query('ROLLBACK')))
+      // A statement that hangs would keep the client: closing the connection rolls back too. After a failover, another connection
+      // may lead to the server that takes changes.
+      isBroken = isReadOnly(error) || !(await within(ROLLBACK_MS, client.query('ROLLBACK')))
       throw error
     } finally {
       release(isBroken)

@@ -33,7 +33,7 @@ import type { WrittenCommit } from './commits.js'
 import { connectionOf } from './connection.js'
 import type { Connection, Row, Statements } from './statements.js'
 import { documentStatements, type DocumentStatements } from './document-statements.js'
-import { toStoreError, isAnswer, isStale, ofTransaction } from './errors.js'
+import { CHANGES, toStoreError, isAnswer, isStale, ofTransaction, refusedToChange } from './errors.js'
 import { feedSetUp, PostgresFeed } from './feed.js'
 import { hintsOf, joinedHints } from './hints.js'
 import { leaseStatements, type LeaseStatements } from './lease-statements.js'
@@ -108,10 +108,11 @@ class Store implements PostgresStore {
   readonly #sql: Sql
   readonly #now: (() => number) | undefined
   readonly #feedSize: number | undefined
+  readonly #readOnly: boolean
   readonly #groups: Groups<WrittenCommit, CommitResult>
 
   constructor(client: PostgresClient, options: PostgresStoreOptions, joined?: Statements) {
-    const { schema, now, prepare, listen = client, feedSize } = validated(options)
+    const { schema, now, prepare, listen = client, feedSize, readOnly } = validated(options)
     this.#given = [client, options]
     this.#connection = connectionOf('client', client, prepare)
     this.#joined = joined
@@ -124,6 +125,7 @@ class Store implements PostgresStore {
     }
     this.#now = now
     this.#feedSize = feedSize
+    this.#readOnly = readOnly
     this.#groups = new Groups(GROUPS, { send: (commits) => this.#commitAll(commits), mayBeOfOne: isAnswer })
     if (feedSize !== undefined && feedSize > 0) {
       this.feed = new PostgresFeed(this.#schema, feedSize, (...given) => this.#rows('feed', ...given))
@@ -370,6 +372,7 @@ class Store implements PostgresStore {
   }
 
   async #call<T>(operation: StoreOperation, statement: () => Promise<T>): Promise<T> {
+    if (this.#readOnly && CHANGES.has(operation)) throw refusedToChange(operation)
     try {
       return await this.#queue.run(operation, statement)
     } catch (error) {

@@ -10,12 +10,21 @@ import { UNHELD } from '../../durable/leases/lease-note.js'
 
 /** Stands for every generation of a task that is to be deleted. */
 export const ANY_GENERATION = 0
+/** The first row of `whyNotTransacted` where the server takes no changes. */
+export const READS_ONLY = 'reads-only'
 
 export type TaskStatements = ReturnType<typeof taskStatements>
 
 /** `s` is the quoted schema name. */
 export function taskStatements(s: string) {
   const key = 'id = $1 AND created_at = $2'
+  const whyNotCommitted = `SELECT CASE
+        WHEN e.commit_id = $4 THEN 'committed'
+        WHEN t.generation <> $3 THEN 'conflict'
+        WHEN $5::text IS NOT NULL AND t.lease_id IS DISTINCT FROM $5 THEN 'lease-lost'
+      END
+      FROM ${s}.tasks t LEFT JOIN ${s}.events e ON e.task = t.task AND e.generation = $3::int + 1
+      WHERE t.id = $1 AND t.created_at = $2`
   return {
     create: create(s),
     whyNotCreated: `SELECT (
@@ -26,13 +35,10 @@ export function taskStatements(s: string) {
     commitWhole: { one: commit(s, ONE, true), many: commit(s, MANY, true) },
     commitGroup: commitGroup(s, false),
     commitGroupWhole: commitGroup(s, true),
-    whyNotCommitted: `SELECT CASE
-        WHEN e.commit_id = $4 THEN 'committed'
-        WHEN t.generation <> $3 THEN 'conflict'
-        WHEN $5::text IS NOT NULL AND t.lease_id IS DISTINCT FROM $5 THEN 'lease-lost'
-      END
-      FROM ${s}.tasks t LEFT JOIN ${s}.events e ON e.task = t.task AND e.generation = $3::int + 1
-      WHERE t.id = $1 AND t.created_at = $2`,
+    whyNotCommitted,
+    // The other rows are those of a standby, which may be behind.
+    whyNotTransacted: `SELECT '${READS_ONLY}' WHERE current_setting('transaction_read_only')::boolean
+      UNION ALL ${whyNotCommitted}`,
     get: `SELECT c.checkpoint, ${tail(s)}
       FROM ${s}.tasks t JOIN ${s}.contents c ON c.task = t.task WHERE t.id = $1`,
     heads: `SELECT id, created_at, generation::text FROM ${s}.tasks WHERE id = ANY($1::text::text[])`,

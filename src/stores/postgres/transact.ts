@@ -6,8 +6,8 @@
 import type { CommitResult, Transaction, TransactionResult } from '../../durable/task-store.js'
 import { commitStatement, whyNotCommitted, written } from './commits.js'
 import type { Connection, Statements } from './statements.js'
-import { isAborted, isDisconnected, isRefused, isStale } from './errors.js'
-import type { TaskStatements } from './task-statements.js'
+import { isAborted, isDisconnected, isRefused, isStale, readsOnly } from './errors.js'
+import { READS_ONLY, type TaskStatements } from './task-statements.js'
 
 const MAX_TRIES = 100
 /** Rolls a transaction back. */
@@ -37,9 +37,11 @@ async function attempt(
   sql: TaskStatements,
   { work, ...commit }: Transaction,
 ): Promise<TransactionResult | undefined> {
-  const why = whyNotCommitted(sql, commit)
+  const { parameters: asked } = whyNotCommitted(sql, commit)
   const refusal = async (statements: Statements): Promise<CommitResult | undefined> => {
-    const [row] = await statements.rows(why.text, why.parameters)
+    const [row] = await statements.rows(sql.whyNotTransacted, asked)
+    // Before the work: its own failure to write could not be told from a fault of it.
+    if (row?.[0] === READS_ONLY) throw readsOnly()
     // The statement returns only these results, or null.
     return row === undefined ? 'missing' : ((row[0] as CommitResult | null) ?? undefined)
   }

@@ -1,5 +1,5 @@
 /**
- * One interface to Redis over both supported clients.
+ * One interface to Redis over all supported clients.
  *
  * @module
  */
@@ -38,6 +38,17 @@ interface IoRedisSubscriber {
   disconnect(): void
 }
 
+/** The used part of a `Cluster` of `ioredis`. */
+export interface IoRedisCluster {
+  readonly options?: ClientOptions | undefined
+  call(command: string, args: string[]): Promise<unknown>
+  duplicate(
+    nodes: never[],
+    override: { enableOfflineQueue: boolean; lazyConnect: boolean },
+  ): IoRedisSubscriber
+  nodes(): unknown
+}
+
 /** The used part of a client of `redis`, which must be connected. */
 export interface NodeRedisClient {
   readonly options?: ClientOptions | undefined
@@ -45,15 +56,35 @@ export interface NodeRedisClient {
   duplicate(): NodeRedisSubscriber
 }
 
+/** The used part of what `createCluster()` of `redis` returns, which must be connected. */
+export interface NodeRedisCluster {
+  readonly _keyPrefix?: unknown
+  sendCommand(firstKey: string | undefined, isReadonly: boolean | undefined, args: string[]): Promise<unknown>
+  duplicate(override: { minimizeConnections: boolean }): NodeRedisSubscriber
+  nodeClient(node: never): unknown
+}
+
+/** The used part of what `createSentinel()` of `redis` returns, which must be connected. */
+export interface NodeRedisSentinel {
+  readonly _keyPrefix?: unknown
+  sendCommand(isReadonly: boolean | undefined, args: string[]): Promise<unknown>
+  duplicate(): NodeRedisSubscriber
+  getSentinelNode(): unknown
+}
+
 interface NodeRedisSubscriber {
-  on(event: 'ready' | 'error', listener: () => void): unknown
+  on(event: 'ready' | 'node-ready' | 'error', listener: () => void): unknown
   connect(): Promise<unknown>
   subscribe(channel: string, listener: (message: string) => void): Promise<unknown>
   unsubscribe(channel: string): Promise<unknown>
-  destroy(): void
+  destroy(): unknown
 }
 
-/** One interface to both clients. */
+/** The clients of Redis that {@link redisStore} accepts. */
+export type RedisClient =
+  IoRedisClient | IoRedisCluster | NodeRedisClient | NodeRedisCluster | NodeRedisSentinel
+
+/** One interface to all clients. */
 export interface Connection {
   readonly command: (name: string, args: string[]) => Promise<unknown>
   /** What commands do not put before keys by themselves. */
@@ -63,62 +94,87 @@ export interface Connection {
   readonly listener: SharedListener
 }
 
-const WANTED = '"client" must be a Redis of ioredis, or the result of createClient() of redis'
+const WANTED =
+  '"client" must be a Redis or a Cluster of ioredis, or the result of createClient(), createCluster() or createSentinel() of redis'
 
-/** @throws {TypeError} when it is neither of the two clients, or has options that the store cannot serve. */
-export function toConnection(client: IoRedisClient | NodeRedisClient): Connection {
-  refuseMany(client)
+/** @throws {TypeError} when it is none of these clients, or has options that the store cannot serve. */
+export function toConnection(client: RedisClient): Connection {
   if (hasMethods(client, 'call', 'duplicate')) {
-    // Only ioredis has `call`.
-    const ioRedis = client as IoRedisClient
-    const open: OpenListening = (...given) => Promise.resolve(listenByIoRedis(ioRedis, ...given))
-    return {
-      // The client puts it before the keys of a script itself.
-      ...{ keyPrefix: '', channelPrefix: keyPrefixOf(ioRedis) },
-      command: (name, args) => ioRedis.call(name, args),
-      listener: listenerOf(client, open),
-    }
+    // Only ioredis has `call`, and only its clusters have `nodes`.
+    return ofIoRedis(client as IoRedisClient | IoRedisCluster)
   }
-  if (hasMethods(client, 'sendCommand', 'duplicate', 'subscribe')) {
-    // A client without `call` is not ioredis.
-    const nodeRedis = client as NodeRedisClient
-    const keyPrefix = keyPrefixOf(nodeRedis)
-    return {
-      ...{ keyPrefix, channelPrefix: keyPrefix },
-      command: (name, args) => nodeRedis.sendCommand([name, ...args]),
-      listener: listenerOf(client, (...given) => listenByNodeRedis(nodeRedis, ...given)),
-    }
-  }
-  throw new TypeError(`${WANTED}; got ${describe(client)}`)
+  if (!hasMethods(client, 'sendCommand', 'duplicate', 'subscribe'))
+    throw new TypeError(`${WANTED}; got ${describe(client)}`)
+  // Only clusters of `redis` have `nodeClient`, and only sentinels `getSentinelNode`.
+  if (hasMethods(client, 'nodeClient')) return ofCluster(client as NodeRedisCluster)
+  if (hasMethods(client, 'getSentinelNode')) return ofSentinel(client)
+  // What is left is a client of one node.
+  const nodeRedis = client as NodeRedisClient
+  return ofNodeRedis(client, {
+    command: (name, args) => nodeRedis.sendCommand([name, ...args]),
+    keyPrefix: nodeRedis.options?.keyPrefix,
+    subscriber: () => nodeRedis.duplicate(),
+  })
 }
 
-/** Clients of several nodes take other parameters, and send the commands of a script to nodes that do not have it. */
-function refuseMany(client: unknown): void {
-  const isCluster = hasMethods(client, 'nodes') || hasMethods(client, 'nodeClient')
-  const isSentinel = hasMethods(client, 'getSentinelNode')
-  if (!isCluster && !isSentinel) return
-  throw new TypeError(`${WANTED}, of one node; got a client of ${isCluster ? 'a cluster' : 'sentinels'}`)
+function ofIoRedis(client: IoRedisClient | IoRedisCluster): Connection {
+  const always = { enableOfflineQueue: true, lazyConnect: false }
+  const subscriber = (): IoRedisSubscriber =>
+    'nodes' in client ? client.duplicate([], always) : client.duplicate({ ...always, autoResubscribe: true })
+  const open: OpenListening = (...given) => Promise.resolve(listenByIoRedis(subscriber(), ...given))
+  return {
+    // The client puts it before the keys of a script itself.
+    ...{ keyPrefix: '', channelPrefix: textOf(client.options?.keyPrefix) },
+    command: (name, args) => client.call(name, args),
+    listener: listenerOf(client, open),
+  }
 }
 
-function keyPrefixOf({ options }: IoRedisClient | NodeRedisClient): string {
-  const prefix: unknown = options?.keyPrefix ?? ''
-  if (typeof prefix === 'string') return prefix
+/** Each script names the root of all keys, which leads to the node that has them. Other commands go to any node. */
+function ofCluster(client: NodeRedisCluster): Connection {
+  return ofNodeRedis(client, {
+    command: (name, args) =>
+      client.sendCommand(name.startsWith('eval') ? args[2] : undefined, false, [name, ...args]),
+    keyPrefix: client._keyPrefix,
+    subscriber: () => client.duplicate({ minimizeConnections: true }),
+  })
+}
+
+function ofSentinel(client: NodeRedisSentinel): Connection {
+  return ofNodeRedis(client, {
+    command: (name, args) => client.sendCommand(false, [name, ...args]),
+    keyPrefix: client._keyPrefix,
+    subscriber: () => client.duplicate(),
+  })
+}
+
+interface NodeRedisParts {
+  readonly command: Connection['command']
+  readonly keyPrefix: unknown
+  readonly subscriber: () => NodeRedisSubscriber
+}
+
+function ofNodeRedis(client: object, parts: NodeRedisParts): Connection {
+  const keyPrefix = textOf(parts.keyPrefix)
+  return {
+    ...{ keyPrefix, channelPrefix: keyPrefix, command: parts.command },
+    listener: listenerOf(client, (...given) => listenByNodeRedis(parts.subscriber(), ...given)),
+  }
+}
+
+function textOf(keyPrefix: unknown = ''): string {
+  if (typeof keyPrefix === 'string') return keyPrefix
   throw new TypeError(
     '"keyPrefix" of the client must be a text, so that the store can put it before its keys',
   )
 }
 
 function listenByIoRedis(
-  client: IoRedisClient,
+  subscriber: IoRedisSubscriber,
   onMessage: (channel: string, message: string) => void,
   onGap: () => void,
   signal: AbortSignal,
 ): ListeningSession {
-  const subscriber = client.duplicate({
-    enableOfflineQueue: true,
-    autoResubscribe: true,
-    lazyConnect: false,
-  })
   ignoreErrors(subscriber)
   subscriber.on('message', onMessage)
   onAbort(signal, () => subscriber.disconnect())
@@ -145,17 +201,16 @@ function listenByIoRedis(
 }
 
 async function listenByNodeRedis(
-  client: NodeRedisClient,
+  subscriber: NodeRedisSubscriber,
   onMessage: (channel: string, message: string) => void,
   onGap: () => void,
   signal: AbortSignal,
 ): Promise<ListeningSession> {
-  const subscriber = client.duplicate()
   ignoreErrors(subscriber)
-  onAbort(signal, () => subscriber.destroy())
+  onAbort(signal, () => void subscriber.destroy())
   await subscriber.connect()
-  // Emitted when the client has subscribed again.
-  subscriber.on('ready', onGap)
+  // Emitted when the client has subscribed again. A cluster has an event for each of its nodes instead.
+  for (const event of ['ready', 'node-ready'] as const) subscriber.on(event, onGap)
   const channels = new Map<string, Promise<unknown>>()
   return {
     add(channel) {
@@ -172,7 +227,7 @@ async function listenByNodeRedis(
   }
 }
 
-/** Both clients reconnect by themselves, and an `error` event without a listener would end the process. */
+/** All clients reconnect by themselves, and an `error` event without a listener would end the process. */
 function ignoreErrors(subscriber: { on(event: 'error', listener: () => void): unknown }): void {
   subscriber.on('error', () => undefined)
 }

@@ -3,5 +3,12 @@
  *
  * @module
  */
-export type { IoRedisClient, NodeRedisClient } from './client.js'
+export type {
+  IoRedisClient,
+  IoRedisCluster,
+  NodeRedisClient,
+  NodeRedisCluster,
+  NodeRedisSentinel,
+  RedisClient,
+} from './client.js'
 export { redisStore, type RedisStore, type RedisStoreOptions } from './redis-store.js'

@@ -4,7 +4,6 @@
  * @module
  */
 import { A2AError } from '../../core/errors.js'
-import type { Connection } from './client.js'
 import { beginsWith, LAYOUT, OTHER_LAYOUT, type Scripts } from './scripts.js'
 
 /**
@@ -17,6 +16,8 @@ export type Step = string
 /** Steps from each layout to the next. The first leads from no layout to layout 1 and has nothing to do. */
 const STEPS: readonly Step[] = [`return ''`]
 
+/** As a script, it is asked of the node that has the keys. */
+const INFO = `return redis.call('INFO', 'memory')`
 const READ = `return redis.call('GET', KEYS[1] .. ':layout') or '0'`
 
 /**
@@ -93,8 +94,8 @@ function laterLayout(layout: string, known: number): string {
  * @throws {A2AError} `STORE_FAILED` when Redis evicts keys under memory pressure, because tasks would vanish piece by
  *   piece. Does nothing when Redis does not report its policy.
  */
-export async function refuseEviction({ command }: Connection): Promise<void> {
-  const info = await command('info', ['memory']).then(String, () => '')
+export async function refuseEviction(scripts: Scripts): Promise<void> {
+  const info = await scripts.run(INFO, []).then(String, () => '')
   const limit = /^maxmemory:(\d+)/m.exec(info)?.[1] ?? '0'
   const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? 'noeviction'
   // The `volatile-*` policies evict only keys with a time to live, and no key of the store has one.

@@ -26,7 +26,7 @@ import { CallQueue, type CallLimits } from '../../durable/call-queue.js'
 import { Groups, sizeOf, type GroupLimits, type Member } from '../../durable/groups.js'
 import type { DocumentCursor, TaskDocument } from '../../core/managers.js'
 import type { TaskKey } from '../../core/task.js'
-import { toConnection, type Connection, type IoRedisClient, type NodeRedisClient } from './client.js'
+import { toConnection, type Connection, type RedisClient } from './client.js'
 import { ALL_DOCUMENTS, DELETE_DOCUMENT, DOCUMENTS, PUT_DOCUMENT } from './document-scripts.js'
 import { redisHints } from './hints.js'
 import { RedisFeed } from './feed.js'
@@ -80,8 +80,8 @@ export interface RedisStore extends TaskStore {
 /**
  * Opens a store in Redis (tested with 7.0). Call `migrate()` before its other methods.
  *
- * - Pass your own client of `ioredis` or `redis`. You connect and close it. Hints use a second connection, a duplicate of the
- *   client, which all stores of the process over this client share.
+ * - Pass your own client of `ioredis` or `redis`, also one of sentinels or of a cluster. You connect and close it. Hints use a
+ *   duplicate of the client, which all stores of the process over this client share.
  * - Listen to the client's `error` event. Without a listener, a client of `redis` ends the process when its connection
  *   breaks, although it would reconnect.
  *
@@ -105,8 +105,8 @@ export interface RedisStore extends TaskStore {
  * - At most 8 reads and 128 changes are sent before their replies; others wait in this process. Renewals of leases are sent
  *   at once, so they wait for no more than these.
  *
- * All keys share one hash tag. Redis Cluster works through a client that treats it as a single node, and keeps the whole store
- * on one shard. Clients of several nodes are refused. `keyPrefix` of the client comes before all keys and channels.
+ * All keys share one hash tag: a cluster keeps the whole store on one of its masters. `keyPrefix` of the client comes before all
+ * keys and channels.
  *
  * Methods reject with `STORE_FAILED` when an operator has to act: the store is not set up, a later release has set it up, or
  * the connection's user lacks a permission. They reject with the driver's error in all other cases.
@@ -118,13 +118,9 @@ export interface RedisStore extends TaskStore {
  * const store = redisStore(client)
  * await store.migrate()
  * const tasks = new DurableTaskManager({ store })
- * @throws {TypeError} for a client of another package or of several nodes, and for an option that is unknown or has the wrong
- *   type.
+ * @throws {TypeError} for a client of another package, and for an option that is unknown or has the wrong type.
  */
-export function redisStore(
-  client: IoRedisClient | NodeRedisClient,
-  options: RedisStoreOptions = {},
-): RedisStore {
+export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): RedisStore {
   requireKnown(options, ['now', 'prefix', 'feedSize'], 'redisStore')
   const { now, prefix = 'a2a-tasks', feedSize } = options
   requireFunctions(options, ['now'])
@@ -146,7 +142,7 @@ const LIMITS: CallLimits = { reads: 8, changes: 128, requests: Infinity, all: In
 const queues = new WeakMap<object, CallQueue>()
 
 /** The queue of all stores over this client, which share its connection. */
-function queueOf(client: IoRedisClient | NodeRedisClient): CallQueue {
+function queueOf(client: RedisClient): CallQueue {
   const queue = queues.get(client) ?? new CallQueue(() => LIMITS)
   queues.set(client, queue)
   return queue
@@ -166,7 +162,6 @@ interface WrittenCommit extends Member {
 class Store implements RedisStore {
   #wasSetUp = false
   readonly hints: StoreHints
-  readonly #connection: Connection
   readonly #scripts: Scripts
   readonly #queue: CallQueue
   /** Returns an empty text for the clock of Redis. */
@@ -183,7 +178,6 @@ class Store implements RedisStore {
     feedSize: number | undefined,
   ) {
     this.hints = redisHints(connection, `${connection.channelPrefix}${root}:hints`)
-    this.#connection = connection
     this.#scripts = new Scripts(connection, connection.keyPrefix + root)
     this.#queue = queue
     this.#now = now
@@ -199,7 +193,7 @@ class Store implements RedisStore {
   }
 
   async migrate(): Promise<void> {
-    await refuseEviction(this.#connection)
+    await refuseEviction(this.#scripts)
     await migrateLayout(this.#scripts)
     if (this.#feedSize !== undefined) await this.#run('feed', SET_UP_FEED, [this.#feedSize > 0 ? 1 : 0])
   }

@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { platformCrypto } from '../../runtime/crypto.js'
 import type { Connection } from './client.js'
 
 /** The version of the key layout. Scripts refuse a store with another layout. */
@@ -80,7 +81,7 @@ export function script(body: string): string {
 export class Scripts {
   readonly #connection: Connection
   readonly #root: string
-  readonly #hashes = new Map<string, Promise<unknown>>()
+  readonly #hashes = new Map<string, Promise<string>>()
 
   constructor(connection: Connection, root: string) {
     this.#connection = connection
@@ -89,28 +90,22 @@ export class Scripts {
 
   async run(source: string, args: readonly (string | number)[]): Promise<unknown> {
     const rest = ['1', this.#root, ...args.map(String)]
-    const hash = await this.#hash(source)
+    let hash = this.#hashes.get(source)
+    if (hash === undefined) this.#hashes.set(source, (hash = hashOf(source)))
     try {
-      return await this.#connection.command('evalsha', [hash, ...rest])
+      return await this.#connection.command('evalsha', [await hash, ...rest])
     } catch (error) {
       if (!beginsWith(error, 'NOSCRIPT')) throw error
-      // The server was restarted or replaced. EVAL also caches the script there.
+      // The server has not run it since its start, or was replaced. EVAL also caches the script there.
       return await this.#connection.command('eval', [source, ...rest])
     }
   }
+}
 
-  async #hash(source: string): Promise<string> {
-    const known = this.#hashes.get(source)
-    if (known !== undefined) return String(await known)
-    const loading = this.#connection.command('script', ['load', source])
-    this.#hashes.set(source, loading)
-    try {
-      return String(await loading)
-    } catch (error) {
-      this.#hashes.delete(source)
-      throw error
-    }
-  }
+/** The name of a script in Redis. */
+async function hashOf(source: string): Promise<string> {
+  const hash = await platformCrypto().subtle.digest('SHA-1', new TextEncoder().encode(source))
+  return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
 /** Returns whether Redis replied with an error of this code. */

@@ -1,5 +1,5 @@
 /** Many who change one task at once. */
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { A2AError } from 'a2a-tasks'
 import { memoryStore, type Commit, type TaskStore } from 'a2a-tasks/durable'
 import { ManualClock } from 'a2a-tasks/testing'
@@ -212,4 +212,71 @@ test('a store that reports conflicts without a cause is not tried forever', asyn
   }
   expect(calls).toMatchObject([{ lost: 'x', reason: { code: 'UNAVAILABLE' } }])
   expect(commits).toBe(101)
+})
+
+describe('a store that has lost the last changes of a task, as by a failover', () => {
+  /** A manager over a store that can go back to what it was when `keep` was called. */
+  function failingOver() {
+    const clock = new ManualClock()
+    const now = (): number => clock.now()
+    let store = memoryStore({ now })
+    let kept = memoryStore({ now })
+    const current = new Proxy(store, {
+      get: (_, property) => {
+        const value: unknown = Reflect.get(store, property)
+        return typeof value === 'function' ? (value.bind(store) as unknown) : value
+      },
+    })
+    const keep = async (id: string): Promise<void> => {
+      kept = memoryStore({ now })
+      const stored = await store.get(id)
+      if (stored === undefined) throw new Error('There is no task')
+      const { checkpoint: task } = stored
+      const events = await store.events(task, 0, 10)
+      await kept.create({ task, events, head: { ...task, hasEnded: false }, commitId: 'kept' })
+    }
+    const goBack = (): void => {
+      store = kept
+    }
+    // Nothing is found by polling.
+    const { a } = replicas(1, { store: current, pollIntervalMs: 3_600_000 }, clock)
+    return { a, clock, keep, goBack }
+  }
+
+  test('takes a change of a task that this process has seen changed further', async () => {
+    const { a, keep, goBack } = failingOver()
+    await a.createTask({ skill: 'test', id: 'x' })
+    await keep('x')
+    await a.updateTask('x', { state: 'working' })
+    goBack()
+    expect(await a.updateTask('x', { output: 'y' })).toMatchObject({ state: 'submitted', generation: 2 })
+  })
+
+  test('takes a change of a task that this process has seen ended, if it is legal', async () => {
+    const { a, keep, goBack } = failingOver()
+    await a.createTask({ skill: 'test', id: 'x' })
+    await keep('x')
+    await a.updateTask('x', { state: 'working' })
+    await a.updateTask('x', { state: 'completed' })
+    goBack()
+    expect(await a.updateTask('x', { state: 'working' })).toMatchObject({ state: 'working', generation: 2 })
+  })
+
+  test('ends the work on it, which another run continues', async () => {
+    const { a, clock, keep, goBack } = failingOver()
+    const { leased, calls } = worker(a)
+    leased.createTask({ skill: 'test', id: 'x' })
+    await leased.stored('x')
+    await keep('x')
+    leased.patchTask('x', { state: 'working' })
+    await leased.stored('x')
+    goBack()
+    leased.patchTask('x', { output: 'more' })
+    for (let turns = 0; turns < 5; turns += 1) {
+      clock.advance(128)
+      await turn()
+    }
+    expect(calls).toMatchObject([{ lost: 'x', reason: { code: 'TASK_NOT_FOUND' } }])
+    expect(await a.getTask('x')).toMatchObject({ state: 'submitted', generation: 1 })
+  })
 })

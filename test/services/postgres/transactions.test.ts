@@ -1,6 +1,6 @@
 /** Transactions of a real PostgreSQL that others, or the server, get in the way of. */
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, test } from 'vitest'
 import type { Transaction, TransactionResult } from 'a2a-tasks/durable'
 import { postgresStore, type PostgresStore } from 'a2a-tasks/stores/postgres'
 import { keyOf } from '../../../src/core/task.js'
@@ -110,6 +110,34 @@ whenPostgres('transactions', () => {
       const { result } = await transact(made, (client) => add(client, 1))
       expect(result).toBe('committed')
       expect(await numbers()).toEqual([1])
+    })
+
+    test('a server that takes no changes is a failure of the store, and no work begins', async () => {
+      const made = await fresh()
+      const reading = open(`${server().url}?options=-c%20default_transaction_read_only%3Don`)
+      onTestFinished(() => reading.end())
+      const [schema] = table.split('.')
+      const writing = store
+      store = postgresStore(reading.client, { schema, listen: false })
+      let calls = 0
+      const refused = transact(made, async (client) => {
+        calls += 1
+        await add(client, 1)
+      })
+      await expect(refused).rejects.toMatchObject({ code: '25006' })
+      expect(calls).toBe(0)
+      store = writing
+      expect(await transact(made, (client) => add(client, 1))).toEqual({ result: 'committed', calls: 1 })
+      expect(await numbers()).toEqual([1])
+    })
+
+    test('work that writes in a transaction that it has set to read only fails', async () => {
+      const made = await fresh()
+      const { result, calls } = await transact(made, async (client) => {
+        await execute(client, 'SET TRANSACTION READ ONLY')
+        await add(client, 1)
+      })
+      expect({ result, calls }).toMatchObject({ result: { error: { code: '25006' } }, calls: 1 })
     })
 
     test('a constraint that fails at the commit is the failure of the work', async () => {

@@ -26,11 +26,13 @@ describe('postgresStore', () => {
   it.each([
     [
       { prefix: 'x' },
-      'Unknown option "prefix" of postgresStore; known are schema, now, prepare, listen, feedSize',
+      'Unknown option "prefix" of postgresStore; known are schema, now, prepare, listen, feedSize, readOnly',
     ],
     [{ now: 1 }, '"now" must be a function'],
     [{ prepare: 'no' }, '"prepare" must be true or false'],
     [{ prepare: null }, '"prepare" must be true or false'],
+    [{ readOnly: 'yes' }, '"readOnly" must be a boolean'],
+    [{ readOnly: true, listen: pool }, '"readOnly" and "listen" exclude each other'],
     [{ listen: true }, '"listen" must be a Pool of "pg" (not a Client)'],
     [{ listen: null }, '"listen" must be'],
     [{ listen: new pg.Client() }, '"listen" must be'],

@@ -1,6 +1,6 @@
 /** Options of the Redis store, without a Redis server. With a server: test/services/redis. */
-import { Cluster, Redis } from 'ioredis'
-import { createClient, createClientPool, createCluster, createSentinel } from 'redis'
+import { Redis } from 'ioredis'
+import { createClient, createClientPool, createCluster } from 'redis'
 import { afterAll, describe, expect, expectTypeOf, it } from 'vitest'
 import type { TaskStore } from 'a2a-tasks/durable'
 import {
@@ -29,14 +29,16 @@ describe('redisStore', () => {
   })
 
   it.each([
-    [null, {}, '"client" must be a Redis of ioredis, or the result of createClient() of redis'],
-    ['redis://localhost', {}, 'of createClient() of redis; got a string'],
-    [{ get: () => null }, {}, '"client" must be a Redis of ioredis'],
-    [new Cluster([], { lazyConnect: true }), {}, 'of one node; got a client of a cluster'],
-    [createCluster({ rootNodes: [] }), {}, 'of one node; got a client of a cluster'],
-    [createSentinel({ name: 'a', sentinelRootNodes: [] }), {}, 'of one node; got a client of sentinels'],
-    [createClientPool(), {}, 'the result of createClient() of redis'],
+    [null, {}, '"client" must be a Redis or a Cluster of ioredis, or the result of createClient(), '],
+    ['redis://localhost', {}, 'createCluster() or createSentinel() of redis; got a string'],
+    [{ get: () => null }, {}, '"client" must be a Redis or a Cluster of ioredis'],
+    [createClientPool(), {}, 'the result of createClient(), createCluster() or createSentinel() of redis'],
     [createClient({ keyPrefix: Buffer.from('app:') }), {}, '"keyPrefix" of the client must be a text'],
+    [
+      createCluster({ rootNodes: [], keyPrefix: Buffer.from('app:') }),
+      {},
+      '"keyPrefix" of the client must be a text',
+    ],
     [client, { prefix: '' }, '"prefix" must be a text that is not empty and has no braces'],
     [client, { prefix: 'a{b}' }, '"prefix" must be'],
     [client, { prefix: 1 }, '"prefix" must be'],
