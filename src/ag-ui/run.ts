@@ -10,6 +10,7 @@ import { asksUser, isWaiting, lastTaskOf } from '../chat/request.js'
 import { replay, runInContext } from '../chat/turn.js'
 import type { RunOptions, RunResult, RunUpdate } from '../client/run/run-types.js'
 import { compact } from '../runtime/compact.js'
+import { AG_UI_KEY } from '../runtime/protocols.js'
 import { recordOf } from '../runtime/unread.js'
 import type { RemoteTask } from '../wire/client/dialect.js'
 import { answerPart, openQuestionsOf, QUESTIONS } from '../wire/question/questions.js'
@@ -17,9 +18,6 @@ import { eventWriter } from './events.js'
 import type { RunInput } from './input.js'
 import type { AgUiAgent } from './options.js'
 import type { AgUiEvent } from './types.js'
-
-/** The key of what a front end of AG-UI tells, in the metadata of requests and messages. */
-const AG_UI = 'ag-ui'
 
 export async function runInput(
   agent: AgUiAgent,
@@ -43,7 +41,7 @@ export async function runInput(
   const options = compact({
     ...given,
     onUpdate: ({ event }: RunUpdate) => reply.event(event),
-    metadata: frontEnd && { [AG_UI]: frontEnd },
+    metadata: frontEnd && { [AG_UI_KEY]: frontEnd },
   })
   const contextId = last.contextId ?? { wished: threadId }
   const result =
@@ -120,17 +118,17 @@ function said(input: RunInput, task?: RemoteTask): Part[] {
 }
 
 function idsIn(metadata: object | undefined): readonly unknown[] {
-  const ids = recordOf(recordOf(metadata)?.[AG_UI])?.['messageIds']
+  const ids = recordOf(recordOf(metadata)?.[AG_UI_KEY])?.['messageIds']
   return Array.isArray(ids) ? ids : []
 }
 
 interface Sent {
   readonly messageId: string
   readonly parts: readonly Part[]
-  readonly metadata: { readonly [AG_UI]: { readonly messageIds: string[] } }
+  readonly metadata: { readonly [AG_UI_KEY]: { readonly messageIds: string[] } }
 }
 
 /** A run that is repeated sends the same message. The ids in it say later which messages of the thread the task has. */
 function messageOf({ runId, said }: RunInput, parts: readonly Part[]): Sent {
-  return { messageId: runId, parts, metadata: { [AG_UI]: { messageIds: said.map(({ id }) => id) } } }
+  return { messageId: runId, parts, metadata: { [AG_UI_KEY]: { messageIds: said.map(({ id }) => id) } } }
 }

@@ -16,13 +16,27 @@ import { ownedBy, requirePrincipal, type Principal } from '../server/caller.js'
  * - `redrive`: a task that has failed for good is continued in a new one.
  * - `delete`: a task that has ended is removed, with all that is stored of it.
  * - `maintain`: an agent of the gateway gets no more tasks, or gets them again.
+ * - `schedule`: a schedule is paused, or its pause ends.
  */
 export type InspectorAction =
-  'send' | 'answer' | 'cancel' | 'redeliver' | 'fork' | 'redrive' | 'delete' | 'maintain'
+  'send' | 'answer' | 'cancel' | 'redeliver' | 'fork' | 'redrive' | 'delete' | 'maintain' | 'schedule'
 
 export const ACTIONS: readonly InspectorAction[] = [
-  ...(['send', 'answer', 'cancel', 'redeliver', 'fork', 'redrive', 'delete', 'maintain'] as const),
+  ...([
+    'send',
+    'answer',
+    'cancel',
+    'redeliver',
+    'fork',
+    'redrive',
+    'delete',
+    'maintain',
+    'schedule',
+  ] as const),
 ]
+
+/** Actions on what belongs to the tasks of all owners. */
+export const FOR_ALL: readonly InspectorAction[] = ['maintain', 'schedule']
 
 /** What a person may see and do. */
 export interface InspectorAccess {
@@ -63,10 +77,12 @@ export type Authorize = (
 /** An action that a person is about to take. */
 export interface InspectorAudit {
   readonly action: InspectorAction
-  /** Absent where a message begins a task, and for `maintain`. */
+  /** Absent where a message begins a task, and for `maintain` and `schedule`. */
   readonly taskId?: string
   /** The agent of the gateway, for `maintain`. */
   readonly agentId?: string
+  /** The name of the schedule, for `schedule`. */
+  readonly schedule?: string
   readonly access: InspectorAccess
 }
 

@@ -13,6 +13,7 @@ interface Given {
   readonly handler?: { readonly push?: unknown }
   readonly push?: object
   readonly gateway?: object
+  readonly schedules?: object
   readonly actions?: unknown
 }
 
@@ -26,6 +27,7 @@ const NEEDS: Readonly<Record<InspectorAction, readonly [need: string, isMet: (gi
   redrive: ['a TaskManager or a DurableTaskManager as "tasks"', hasForks],
   delete: ['"tasks" with deleteTask()', ({ tasks }) => tasks?.deleteTask !== undefined],
   maintain: ['"gateway"', ({ gateway }) => gateway !== undefined],
+  schedule: ['"schedules"', ({ schedules }) => schedules !== undefined],
 }
 
 function canSend({ client, handler }: Given): boolean {

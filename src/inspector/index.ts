@@ -4,5 +4,11 @@
  * @module
  */
 export { createInspector, type Inspector } from './inspector.js'
-export type { InspectedGateway, InspectedHandler, InspectedTasks, InspectorOptions } from './options.js'
+export type {
+  InspectedGateway,
+  InspectedHandler,
+  InspectedSchedules,
+  InspectedTasks,
+  InspectorOptions,
+} from './options.js'
 export type { Authorize, InspectorAccess, InspectorAction, InspectorAudit } from './access.js'

@@ -73,7 +73,7 @@ async function answer(
   if (scope instanceof Response) return scope
   if (scope === null) throw new Refusal(401, 'You may not see this page')
   const [, path] =
-    /\/api\/(session|problems|counts|backlog|changes|messages|cancel|redrive|agents|tasks(?:\/.+)?)$/.exec(
+    /\/api\/(session|problems|counts|backlog|changes|messages|cancel|redrive|agents|schedules|tasks(?:\/.+)?)$/.exec(
       pathname,
     ) ?? []
   if (path !== undefined) {

@@ -89,6 +89,20 @@ export interface InspectedGateway {
   readAgentOf(taskId: string): Promise<string | null>
 }
 
+/** What an inspector uses of schedules: those of `createSchedules` have it. */
+export interface InspectedSchedules {
+  list(): Promise<
+    readonly {
+      readonly name: string
+      readonly next?: Date | undefined
+      readonly isPaused: boolean
+      readonly missed: 'skip' | 'last' | 'all'
+    }[]
+  >
+  pause(name: string): Promise<void>
+  resume(name: string): Promise<void>
+}
+
 /** Options of {@link createInspector}. */
 export interface InspectorOptions {
   /** The manager whose tasks are shown: a `TaskManager`, or a `DurableTaskManager` over any store. Or pass `client`. */
@@ -101,6 +115,8 @@ export interface InspectorOptions {
   readonly push?: PushDeliveries
   /** The gateway whose tasks are shown: its agents have a page, for people who see the tasks of all owners. */
   readonly gateway?: InspectedGateway
+  /** The schedules that begin tasks of this manager: they have a page, for people who see the tasks of all owners. */
+  readonly schedules?: InspectedSchedules
   /**
    * The address of the trace of a task, such as a search for its id in the attribute `a2a.task.id`: see
    * `instrumentTasks`. `undefined` for none. Addresses that are not of `http:` or `https:` are reported to `onError`, and not
@@ -143,6 +159,7 @@ export interface Settings {
   readonly handler: InspectedHandler | undefined
   readonly push: PushDeliveries | undefined
   readonly gateway: InspectedGateway | undefined
+  readonly schedules: InspectedSchedules | undefined
   readonly traceUrl: (task: TaskSnapshot<string>) => string | undefined
   readonly pollIntervalMs: number
   readonly clock: Clock
@@ -150,14 +167,15 @@ export interface Settings {
 
 const KEYS = [
   ...['tasks', 'client', 'handler', 'push', 'authorize', 'actions', 'onAction', 'onError'],
-  ...['gateway', 'traceUrl', 'pollIntervalMs', 'clock', 'hosts'],
+  ...['gateway', 'schedules', 'traceUrl', 'pollIntervalMs', 'clock', 'hosts'],
 ]
 const POLL_INTERVAL_MS = 1_000
 
 /** @throws {TypeError | RangeError} naming the invalid option. */
 export function toSettings(options: InspectorOptions): Settings {
   const given = readOptions(options, KEYS, 'createInspector')
-  const { tasks, client, handler, gateway, clock = systemClock, pollIntervalMs = POLL_INTERVAL_MS } = given
+  const { tasks, client, handler, gateway, schedules } = given
+  const { clock = systemClock, pollIntervalMs = POLL_INTERVAL_MS } = given
   if (typeof given.authorize !== 'function') {
     throw new TypeError(
       '"authorize" must be a function: it decides who sees the tasks. To show all of them to all callers, pass () => ({})',
@@ -169,6 +187,7 @@ export function toSettings(options: InspectorOptions): Settings {
   requireSource(given)
   if (handler !== undefined) requireHandler(handler, given)
   if (gateway !== undefined) requireGateway(gateway, tasks)
+  if (schedules !== undefined) requireSchedules(schedules, tasks)
   return {
     authorize: given.authorize,
     hosts: toHosts(given.hosts),
@@ -181,6 +200,7 @@ export function toSettings(options: InspectorOptions): Settings {
     handler,
     push: given.push ?? handler?.push,
     gateway,
+    schedules,
     traceUrl: given.traceUrl ?? (() => undefined),
     pollIntervalMs,
     clock,
@@ -215,4 +235,11 @@ function requireGateway(gateway: InspectedGateway, tasks: InspectedTasks | undef
   if (gateway.tasks !== tasks) {
     throw new TypeError('"gateway" and "tasks" have different managers: pass tasks: gateway.tasks')
   }
+}
+
+/** @throws {TypeError} */
+function requireSchedules(schedules: InspectedSchedules, tasks: InspectedTasks | undefined): void {
+  requireMethods('schedules', schedules, ['list', 'pause', 'resume'], 'be those of createSchedules')
+  if (tasks === undefined)
+    throw new TypeError('"schedules" cannot be used with "client", whose tasks begin elsewhere')
 }

@@ -4,6 +4,7 @@
  * @module
  */
 import type { DeepReadonly, Message, TaskSnapshot } from '../core/task.js'
+import { otherProtocolIn, type OtherProtocol } from '../runtime/protocols.js'
 import { textOf } from '../wire/text.js'
 
 /** A task in one row. */
@@ -14,6 +15,8 @@ export interface Summary {
   readonly isSkillStated: boolean
   readonly state: string
   readonly owner?: string
+  /** The protocol by which it came. Absent for A2A, and for a task that code has begun. */
+  readonly protocol?: OtherProtocol
   readonly generation: number
   readonly createdAt: string
   readonly updatedAt: string
@@ -31,10 +34,12 @@ const MAX_TEXT = 200
 
 export function summaryOf(task: TaskSnapshot<string>): Summary {
   const { id, contextId, skill, state, owner, generation, createdAt, updatedAt, failure } = task
+  const protocol = protocolOf(task)
   return {
     ...{ id, contextId, skill, state, generation, createdAt, updatedAt },
     isSkillStated: isSkillStated(task),
     ...(owner !== undefined && { owner }),
+    ...(protocol !== undefined && { protocol }),
     title: titleOf(task),
     note: short(failure?.error?.message ?? statusText(task.message)),
     isDead: failure !== undefined,
@@ -50,15 +55,23 @@ export function searchedIn({
   skill,
   isSkillStated,
   owner = '',
+  protocol,
   title,
   note,
 }: Summary): string {
-  return [id, contextId, isSkillStated ? skill : '', owner, title, note].join('\n').toLowerCase()
+  return [id, contextId, isSkillStated ? skill : '', owner, protocol ?? '', title, note]
+    .join('\n')
+    .toLowerCase()
 }
 
 /** A message names no skill: a task that it begins has the first one of the card. */
 export function isSkillStated({ skill, input, messages }: TaskSnapshot<string>): boolean {
   return skill !== '' && (input !== null || messages[0]?.role !== 'user')
+}
+
+/** As the first message says. */
+export function protocolOf({ messages: [first] }: TaskSnapshot<string>): OtherProtocol | undefined {
+  return first?.role === 'user' ? otherProtocolIn(first.metadata) : undefined
 }
 
 export function titleOf({ messages, input }: TaskSnapshot<string>): string {

@@ -13,9 +13,10 @@ import { describeError, retryAfterSeconds } from '../wire/errors.js'
 import { challengeFor } from './authorization.js'
 import type { OpenChannel } from './channel.js'
 import type { McpAgent, Settings } from './options.js'
-import { TASKS, type Call, type RequestId } from './protocol.js'
+import { TASKS, type Call } from './protocol.js'
 import type { Reads } from './reads.js'
 import { Refusal } from './refusal.js'
+import type { RequestId } from './request-id.js'
 import type { Tool } from './tools.js'
 
 /** Who answers a request. */
@@ -88,4 +89,17 @@ export function resultMessage({ agent }: Scene, { id, isStateless }: Call, resul
 export function errorMessage(id: RequestId | undefined, { code, message, data }: Refusal): JsonObject {
   const error = { code, message, ...(data && { data }) }
   return { jsonrpc: '2.0', ...(id !== undefined && { id }), error }
+}
+
+/** The last message of a stream: the result, or the error. Does not reject. */
+export async function lastMessage(
+  scene: Scene,
+  call: Call,
+  outcome: Promise<JsonObject>,
+): Promise<JsonObject> {
+  try {
+    return resultMessage(scene, call, await outcome)
+  } catch (thrown) {
+    return errorMessage(call.id, toRefusal(scene, thrown))
+  }
 }

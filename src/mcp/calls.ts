@@ -7,19 +7,22 @@
 import type { A2AError } from '../core/errors.js'
 import type { JsonObject } from '../core/json-types.js'
 import { observed, onAbort } from '../runtime/abort.js'
+import { MCP_KEY } from '../runtime/protocols.js'
 import { recordOf, type Unread } from '../runtime/unread.js'
 import type { MessageContent } from '../client/message.js'
 import type { RunOptions, RunResult, RunUpdate } from '../client/run/run-types.js'
 import type { RemoteTask } from '../wire/client/dialect.js'
 import { openQuestionsOf } from '../wire/question/questions.js'
 import { textOf } from '../wire/text.js'
-import { errorMessage, missingTasks, resultMessage, toRefusal, type Answered, type Scene } from './answers.js'
+import { lastMessage, missingTasks, toRefusal, type Answered, type Scene } from './answers.js'
 import type { Channel } from './channel.js'
 import { progress } from './progress.js'
-import { isId, type Call, type RequestId } from './protocol.js'
+import { eventIdOf, LAST_EVENT, type Told } from './positions.js'
+import type { Call } from './protocol.js'
 import { answerId, questionId, questionIn, type Question } from './question-ids.js'
 import { answerTo, inputRequestsOf, isAsking } from './questions.js'
 import { Refusal } from './refusal.js'
+import { isId, type RequestId } from './request-id.js'
 import {
   cancel,
   deferred,
@@ -32,7 +35,7 @@ import {
   untilChanged,
 } from './remote-tasks.js'
 import { errorResult, questionResult, resultOfMessage, resultOfTask } from './results.js'
-import { BEGUN, sessionTaskOf, taskOf } from './tasks.js'
+import { sessionTaskOf, taskOf } from './tasks.js'
 import { saidBy, toolOf, type Said, type Tool } from './tools.js'
 
 /** Begins to work, and reports what happens. Resolves when the task ends or waits. */
@@ -57,8 +60,9 @@ export async function callTool(scene: Scene, call: Call): Promise<Answered> {
   if ('problem' in said) return problem(call, said.problem)
   const question = said.taskId === undefined ? undefined : questionIn(said.taskId)
   if (question !== undefined) return await answerInWords(scene, call, tool, { ...said, ...question })
+  // Tasks of A2A do not say when they began.
   const at = new Date(scene.settings.clock.now()).toISOString()
-  const message = { ...said, metadata: { skill: tool.skill, [BEGUN]: { at } } }
+  const message = { ...said, metadata: { skill: tool.skill, [MCP_KEY]: { at } } }
   return await sent(scene, call, tool, message)
 }
 
@@ -90,12 +94,11 @@ async function sent(scene: Scene, call: Call, tool: Tool, message: MessageConten
   return { result: { task: sessionTaskOf(result.task, settings) } }
 }
 
-/** The result of a task, for a client with a session: it waits until the task ends, and asks the user meanwhile. */
+/** The result of a task that has begun, for a client with a session: it waits until the task ends, and asks the user meanwhile. */
 export async function resultOfCall(scene: Scene, call: Call, taskId: string): Promise<Answered> {
   const task = await knownTask(scene, taskId)
   const handle = { taskId, messageId: task.messages[0]?.messageId ?? taskId }
-  const related = { ...call, relatedTask: taskId }
-  return await followed(scene, related, toolOf(scene.tools, task), (options) =>
+  return await followed(scene, call, toolOf(scene.tools, task), (options) =>
     scene.agent.resume(handle, options),
   )
 }
@@ -156,13 +159,13 @@ async function answerCall(
 
 /**
  * Answers with the outcome of the work, where it comes in time. Otherwise the call becomes a task, or a stream: at once where the
- * client is to hear of progress or of questions.
+ * client is to hear of progress or of questions, or asks for the rest of one.
  *
  * @throws {Refusal}
  */
 async function followed(scene: Scene, call: Call, tool: Tool | undefined, work: Work): Promise<Answered> {
   const { settings, signal } = scene
-  const { isStateless, capabilities } = call
+  const { isStateless, isResumable, capabilities, position } = call
   const scope = new AbortController()
   // Only without sessions is leaving the request the same as canceling it.
   const leave = (): void => scope.abort(isStateless ? undefined : left())
@@ -171,13 +174,15 @@ async function followed(scene: Scene, call: Call, tool: Tool | undefined, work: 
   const late = deferred()
   const begun = deferred()
   let task: RemoteTask | undefined
+  const told: Told = { rounds: 0, ...position?.told }
+  const eventId = (): string | undefined => task && eventIdAt(call, task.id, told)
   const by = (send: Channel['write']) => (message: JsonObject) => {
     if (capabilities.tasks) return
-    send(message)
+    send(message, eventId())
     late.resolve()
   }
-  const write = by(channel.write)
-  const report = progress(call, settings.clock, by(channel.tell))
+  const report = progress(call, told, settings.clock, by(channel.tell))
+  if (position !== undefined) late.resolve()
   const onUpdate = (update: RunUpdate): void => {
     task = update.task
     begun.resolve()
@@ -185,8 +190,7 @@ async function followed(scene: Scene, call: Call, tool: Tool | undefined, work: 
   }
   const outcome = observed(
     finished(scene, call, tool, {
-      work,
-      write,
+      ...{ work, write: by(channel.write), told },
       options: { signal: scope.signal, onUpdate, keepUpdates: false },
     }),
   )
@@ -209,16 +213,21 @@ async function followed(scene: Scene, call: Call, tool: Tool | undefined, work: 
     ignore()
     return { result: first ?? (await outcome) }
   }
-  void outcome
-    .then(
-      (result) => channel.write(resultMessage(scene, call, result)),
-      (thrown: unknown) => channel.write(errorMessage(call.id, toRefusal(scene, thrown))),
-    )
-    .finally(() => {
-      ignore()
-      channel.end()
-    })
+  // A stream that breaks before its first message can be resumed too.
+  void begun.promise.then(() => channel.mark(eventId()))
+  void lastMessage(scene, call, outcome).then((message) => {
+    channel.write(message, isResumable ? LAST_EVENT : undefined)
+    ignore()
+    channel.end()
+  })
   return { frames: channel.frames }
+}
+
+/** The id of an event after which the client has been told this. */
+function eventIdAt(call: Call, taskId: string, told: Told): string | undefined {
+  const { id, progressToken, relatedTask } = call
+  if (!call.isResumable) return undefined
+  return eventIdOf({ id, taskId, progressToken, isRelated: relatedTask !== undefined, told })
 }
 
 /** Lets a client with a session cancel the call by its id. */
@@ -231,8 +240,13 @@ function remember(
   // The task of which a request waits for the result has its own method to cancel it.
   if (session === undefined || relatedTask !== undefined) return
   const key = keyOf(session, id)
-  running.set(key, Promise.race([taskId, outcome.then(none, none)]))
-  void outcome.finally(() => running.delete(key)).catch(none)
+  const found = Promise.race([taskId, outcome.then(none, none)])
+  running.set(key, found)
+  const forget = (): void => {
+    // A client that resumes the stream has the call again.
+    if (running.get(key) === found) running.delete(key)
+  }
+  void outcome.then(forget, forget)
 }
 
 function none(): undefined {
@@ -257,6 +271,7 @@ function keyOf(session: string, id: RequestId): string {
 interface Following {
   readonly work: Work
   readonly write: (message: JsonObject) => void
+  readonly told: Told
   readonly options: RunOptions & { readonly signal: AbortSignal }
 }
 
@@ -265,24 +280,24 @@ async function finished(
   scene: Scene,
   call: Call,
   tool: Tool | undefined,
-  { work, write, options }: Following,
+  { work, write, told, options }: Following,
 ): Promise<JsonObject> {
-  /** By the keys of the questions: the messages that have asked them. */
-  const asked = new Map<string, Set<string>>()
   let result = await work(options)
   while (result.type === 'input-required' || result.type === 'auth-required') {
     const { task, handle } = result
     const requests = inputRequestsOf(task, call.capabilities, (key) => questionId(task.id, key))
     if (call.isStateless || Object.keys(requests).length === 0) break
-    for (const [key, request] of Object.entries(requests)) {
-      const by = asked.get(key) ?? new Set()
-      asked.set(key, by)
-      const messageId = task.message?.messageId ?? ''
-      if (by.has(messageId)) continue
-      const { method, params } = request
-      const id = questionId(task.id, key, by.size)
-      write({ jsonrpc: '2.0', id, method, params: withRelated(call, params) })
-      by.add(messageId)
+    const messageId = task.message?.messageId ?? ''
+    if (told.asked !== messageId) {
+      const messages = Object.entries(requests).map(([key, { method, params }]) => {
+        const id = questionId(task.id, key, told.rounds)
+        return { jsonrpc: '2.0', id, method, params: withRelated(call, params) }
+      })
+      const last = messages.splice(-1)
+      for (const message of messages) write(message)
+      // Only with the last one the client has them all.
+      Object.assign(told, { asked: messageId, rounds: told.rounds + 1 })
+      for (const message of last) write(message)
     }
     await untilChanged(scene, task, options.signal)
     result = await scene.agent.resume(handle, options)

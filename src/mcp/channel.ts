@@ -10,10 +10,12 @@ import type { Frame } from '../server/streams/sse.js'
 const END = { done: true, value: undefined } as const
 
 export interface Channel {
-  /** Without effect after the end. */
-  readonly write: (message: JsonObject) => void
+  /** With the id of its event. Without effect after the end. */
+  readonly write: (message: JsonObject, eventId?: string) => void
   /** As `write`, in place of the latest message of this kind that has not been read. */
-  readonly tell: (message: JsonObject) => void
+  readonly tell: (message: JsonObject, eventId?: string) => void
+  /** Tells the id of an event without a message, if there is one. */
+  readonly mark: (eventId: string | undefined) => void
   readonly end: () => void
   readonly frames: Source<Frame>
 }
@@ -24,6 +26,11 @@ export type OpenChannel = (onLeave: () => void) => Channel
 /** A message that has not been read. */
 interface Waiting {
   data: string
+  id: string | undefined
+}
+
+function lengthOf({ data, id = '' }: Waiting): number {
+  return data.length + id.length
 }
 
 interface Lagging {
@@ -67,11 +74,13 @@ export function channels(max: number): OpenChannel {
       onLeave()
     }
     const channel: Lagging = { waiting: 0, leave }
-    const add = (message: JsonObject): Waiting | undefined => {
+    const add = (data: string, id: string | undefined): Waiting | undefined => {
       if (!isOpen) return undefined
-      const waiting = { data: JSON.stringify(message) }
+      const waiting = { data, id }
       queue.push(waiting)
-      count(channel, waiting.data.length)
+      // An event before this one must not get an id that tells of it.
+      told = undefined
+      count(channel, lengthOf(waiting))
       wake()
       return waiting
     }
@@ -84,8 +93,8 @@ export function channels(max: number): OpenChannel {
         const first = queue.shift()
         if (first === undefined) return END
         if (first === told) told = undefined
-        count(channel, -first.data.length)
-        return { done: false, value: { json: null, data: first.data } }
+        count(channel, -lengthOf(first))
+        return { done: false, value: { json: null, ...first } }
       },
       return() {
         leave()
@@ -95,16 +104,19 @@ export function channels(max: number): OpenChannel {
     }
     return {
       frames,
-      write: (message) => void add(message),
-      tell(message) {
+      write: (message, id) => void add(JSON.stringify(message), id),
+      mark(id) {
+        if (id !== undefined) add('', id)
+      },
+      tell(message, id) {
         if (!isOpen) return
         if (told === undefined) {
-          told = add(message)
+          told = add(JSON.stringify(message), id)
           return
         }
-        const { length } = told.data
-        told.data = JSON.stringify(message)
-        count(channel, told.data.length - length)
+        const before = lengthOf(told)
+        Object.assign(told, { data: JSON.stringify(message), id })
+        count(channel, lengthOf(told) - before)
       },
       end: close,
     }

@@ -28,7 +28,7 @@ import { asksForMetadata, metadataOf } from './authorization.js'
 import { channels } from './channel.js'
 import { answer } from './methods.js'
 import { toSettings, type McpOptions, type McpSource, type Settings } from './options.js'
-import { idIn, readIncoming, type Call, type Incoming } from './protocol.js'
+import { idIn, readIncoming, resumedCall, type Call, type Incoming } from './protocol.js'
 import { defaultReads, toReads } from './reads.js'
 import { Refusal } from './refusal.js'
 import { takeResponse } from './remote-tasks.js'
@@ -74,19 +74,26 @@ export function createMcpHandler<P extends Principal = Principal>(
   const shared = { isLocal, settings, openChannel, read: reads.read, running: new Map() }
   const counted = limit(maxCalls)
 
+  const stream = (frames: Source<Frame>): HttpAnswer => ({
+    ...{ status: 200, headers: SSE_HEADERS, body: { frames, heartbeat, textOf: formatFrame } },
+  })
+
   const answerCall = async (scene: Scene, call: Call, user: string | undefined): Promise<HttpAnswer> => {
     try {
       const answered = await counted({ user, mayStream: mayStream(call) }, () => answer(scene, call))
-      if ('frames' in answered) {
-        const { frames } = answered
-        return { status: 200, headers: SSE_HEADERS, body: { frames, heartbeat, textOf: formatFrame } }
-      }
+      if ('frames' in answered) return stream(answered.frames)
       const { result, session } = answered
       const headers = session === undefined ? {} : { 'mcp-session-id': session }
       const done = json(200, resultMessage(scene, call, result), headers)
       return { ...done, body: reads.bodyOf(done.body) }
     } catch (thrown) {
-      return refused(call.id, toRefusal(scene, thrown))
+      const refusal = toRefusal(scene, thrown)
+      if (call.position === undefined || refusal.status !== 200) return refused(call.id, refusal)
+      // A client that asks for the rest of a stream reads nothing else.
+      const { write, end, frames } = openChannel(() => undefined)
+      write(errorMessage(call.id, refusal))
+      end()
+      return stream(frames)
     }
   }
 
@@ -114,14 +121,18 @@ export function createMcpHandler<P extends Principal = Principal>(
         if (metadata !== undefined) return json(200, metadata, { 'access-control-allow-origin': '*' })
       }
       requireOrigin(request, origins)
-      if (request.method !== 'POST')
+      const resumed = resumedCall(request)
+      if (resumed === undefined && request.method !== 'POST')
         throw new Refusal('request', 'Use POST', { status: 405, headers: { allow: 'POST' } })
       const agent = await agentFor(request)
       if (agent instanceof Response) return await answerOf(agent)
-      const body = await bodies.readJson(request, ['application/json'])
-      requireSafeJson(body, MAX_DEPTH)
-      id = idIn(body)
-      const incoming = readIncoming(body, request)
+      const readMessage = async (): Promise<Incoming> => {
+        const body = await bodies.readJson(request, ['application/json'])
+        requireSafeJson(body, MAX_DEPTH)
+        id = idIn(body)
+        return readIncoming(body, request)
+      }
+      const incoming: Incoming = resumed ? { type: 'call', call: resumed } : await readMessage()
       const tools = toolsFor(agent.card)
       const user = await userOf(request)
       return await answerMessage({ ...shared, agent, tools, signal: request.signal }, incoming, user)

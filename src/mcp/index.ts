@@ -6,8 +6,21 @@
 export { createMcpHandler } from './handler.js'
 export type { McpAgent, McpOptions, McpSource, ServedAgent } from './options.js'
 export type { McpTool } from './tools.js'
-export { mcpTools, type McpAiSdkTool, type McpOpenAiTool, type McpTools } from './agent/mcp-tools.js'
-export type { OpenAiToolOutput, ToolInput, ToolModelOutput, ToolSchema } from '../runtime/framework-tools.js'
+export {
+  mcpTools,
+  type McpAiSdkTool,
+  type McpLangChainTool,
+  type McpOpenAiTool,
+  type McpParameters,
+  type McpTools,
+} from './agent/mcp-tools.js'
+export type {
+  LangChainToolContent,
+  OpenAiToolOutput,
+  ToolInput,
+  ToolModelOutput,
+  ToolSchema,
+} from '../runtime/framework-tools.js'
 export type { McpClient } from './agent/client.js'
 export type { McpToolsOptions } from './agent/options.js'
 export type { McpRun, McpSample } from './agent/questions.js'

@@ -7,7 +7,7 @@ import type { JsonObject } from '../core/json-types.js'
 import { isTerminal } from '../core/lifecycle.js'
 import { onAbort } from '../runtime/abort.js'
 import { recordOf } from '../runtime/unread.js'
-import { errorMessage, missingTasks, resultMessage, toRefusal, type Answered, type Scene } from './answers.js'
+import { lastMessage, missingTasks, type Answered, type Scene } from './answers.js'
 import type { Call } from './protocol.js'
 import { Refusal } from './refusal.js'
 import { knownTask, left, seen, untilChanged, type Seen } from './remote-tasks.js'
@@ -47,16 +47,13 @@ export async function listen(scene: Scene, call: Call): Promise<Answered> {
       await untilChanged(scene, task, stop.signal)
     }
   }
-  void Promise.all(ids.map(follow))
-    .then(
-      () => channel.write(resultMessage(scene, call, { _meta })),
-      (thrown: unknown) => channel.write(errorMessage(call.id, toRefusal(scene, thrown))),
-    )
-    .finally(() => {
-      ignore()
-      stop.abort(left())
-      channel.end()
-    })
+  const followed = Promise.all(ids.map(follow)).then(() => ({ _meta }))
+  void lastMessage(scene, call, followed).then((message) => {
+    channel.write(message)
+    ignore()
+    stop.abort(left())
+    channel.end()
+  })
   return { frames: channel.frames }
 }
 

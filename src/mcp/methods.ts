@@ -87,7 +87,10 @@ const IN_SESSION: Readonly<Record<string, Method>> = {
   'tasks/get': async (scene, call) => ({
     result: sessionTaskOf(await knownTask(scene, taskIdOf(call)), scene.settings),
   }),
-  'tasks/result': (scene, call) => resultOfCall(scene, call, taskIdOf(call)),
+  'tasks/result': (scene, call) => {
+    const relatedTask = taskIdOf(call)
+    return resultOfCall(scene, { ...call, relatedTask }, relatedTask)
+  },
   'tasks/list': async ({ agent, settings, read }, { params: { cursor } }) => {
     if (cursor !== undefined && typeof cursor !== 'string')
       throw new Refusal('params', 'cursor must be a text')
@@ -110,7 +113,8 @@ const IN_SESSION: Readonly<Record<string, Method>> = {
 
 /** @throws {Refusal} */
 export async function answer(scene: Scene, call: Call): Promise<Answered> {
-  const { method, isStateless, capabilities } = call
+  const { method, isStateless, capabilities, position } = call
+  if (position !== undefined) return await resultOfCall(scene, call, position.taskId)
   const table = isStateless ? STATELESS : IN_SESSION
   const perform = Object.hasOwn(table, method) ? table[method] : undefined
   if (perform === undefined)

@@ -9,6 +9,7 @@ import { elapsed, type Clock } from '../runtime/clock.js'
 import { recordOf } from '../runtime/unread.js'
 import type { RunUpdate } from '../client/run/run-types.js'
 import { textOf } from '../wire/text.js'
+import type { Told } from './positions.js'
 import type { Call } from './protocol.js'
 
 /** The most characters of a status message. */
@@ -39,14 +40,14 @@ export function statusOf(message: Message): string {
   return text === amount ? text : `${text} (${amount})`
 }
 
-/** Notifications of progress: what the agent says, and now and then that it makes something. Progress always increases. */
+/** Notifications of progress: what the agent says, and now and then that it makes something. Progress always increases: `told` has the last. */
 export function progress(
   { progressToken }: Call,
+  told: Told,
   clock: Clock,
   write: (message: JsonObject) => void,
 ): (update: RunUpdate) => void {
   if (progressToken === undefined) return () => undefined
-  let last = -Infinity
   let total: number | undefined
   let lastAt = elapsed(clock)
   return ({ event }) => {
@@ -56,11 +57,11 @@ export function progress(
     if (text === '' && !isMade) return
     const amount = said && amountIn(said)
     if (amount !== undefined) total = amount.total
-    const { current = -Infinity } = amount ?? {}
-    const next = current > last ? current : Math.round(1_000 * (Math.max(last, 0) + STEP)) / 1_000
+    const { progress: last = -Infinity } = told
+    const next = nextAfter(last, amount?.current)
     // Beyond what numbers can tell apart.
     if (!(next > last)) return
-    last = next
+    told.progress = next
     lastAt = elapsed(clock)
     const params = {
       ...{ progressToken, progress: next },
@@ -69,4 +70,9 @@ export function progress(
     }
     write({ jsonrpc: '2.0', method: 'notifications/progress', params })
   }
+}
+
+/** The amount, or a little more than the last one, where there is none that is larger. */
+function nextAfter(last: number, current = -Infinity): number {
+  return current > last ? current : Math.round(1_000 * (Math.max(last, 0) + STEP)) / 1_000
 }

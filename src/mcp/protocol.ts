@@ -9,7 +9,9 @@ import { toStandardBase64 } from '../runtime/base64.js'
 import { toBase64Url } from '../runtime/base64url.js'
 import { isRecord, recordOf, type Unread } from '../runtime/unread.js'
 import type { HttpRequest } from '../server/binding/exchange.js'
+import { LAST_EVENT, positionIn, type Position } from './positions.js'
 import { Refusal } from './refusal.js'
+import { isId, type RequestId } from './request-id.js'
 
 /** Versions in which each request stands for itself. */
 export const STATELESS_VERSIONS = ['2026-07-28']
@@ -21,11 +23,8 @@ export const TASKS = 'io.modelcontextprotocol/tasks'
 
 const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion'
 const CAPABILITIES_KEY = 'io.modelcontextprotocol/clientCapabilities'
-/** The most characters of the id of a request, and of what an error repeats. */
-const MAX_ID = 256
+/** The most characters of what an error repeats. */
 const MAX_SHOWN = 100
-
-export type RequestId = string | number
 
 /** What the client can do for the server. */
 export interface Capabilities {
@@ -52,6 +51,10 @@ export interface Call {
   readonly isTask: boolean
   /** The task whose result a client with a session waits for. */
   readonly relatedTask?: string
+  /** Whether the client can ask for the rest of a stream that has broken (2025-11-25). */
+  readonly isResumable: boolean
+  /** From where it asks for the rest. */
+  readonly position?: Position
 }
 
 /** A message of the client. */
@@ -89,16 +92,52 @@ function readCall(message: Message, request: HttpRequest): Call {
   const base = { ...message, ...(isId(progressToken) && { progressToken }) }
   const version = request.header('mcp-protocol-version')
   if (VERSION_KEY in meta || STATELESS_VERSIONS.includes(version ?? ''))
-    return { ...base, isStateless: true, isTask: false, capabilities: declaredIn(message, meta, request) }
+    return {
+      ...{ ...base, isStateless: true, isTask: false, isResumable: false },
+      capabilities: declaredIn(message, meta, request),
+    }
   if (message.method !== 'initialize') requireSessionVersion(version)
-  const session = request.header('mcp-session-id') ?? undefined
-  const isStateless = false
   return {
-    ...base,
-    isStateless,
+    ...{ ...base, ...sessionOf(request), isTask: isRecord(message.params['task']) },
+    // Clients of earlier versions cannot read the event with which such a stream begins.
+    isResumable: version === SESSION_VERSIONS[0],
+  }
+}
+
+/** What the session of a request tells. */
+function sessionOf(request: HttpRequest): Pick<Call, 'isStateless' | 'capabilities' | 'session'> {
+  const session = request.header('mcp-session-id') ?? undefined
+  return {
+    isStateless: false,
     capabilities: capabilitiesOf(session),
-    isTask: isRecord(message.params['task']),
     ...(session !== undefined && { session }),
+  }
+}
+
+/**
+ * The call for the rest of whose stream a client asks; `undefined` for any other request.
+ *
+ * @throws {Refusal} for a position that is none.
+ */
+export function resumedCall(request: HttpRequest): Call | undefined {
+  const eventId = request.header('last-event-id') ?? LAST_EVENT
+  const version = request.header('mcp-protocol-version') ?? ''
+  if (request.method !== 'GET' || eventId === LAST_EVENT || STATELESS_VERSIONS.includes(version))
+    return undefined
+  const position = positionIn(eventId)
+  const { id, progressToken, taskId, isRelated } = position
+  return {
+    ...{
+      id,
+      method: 'tools/call',
+      params: {},
+      position,
+      ...sessionOf(request),
+      isTask: false,
+      isResumable: true,
+    },
+    ...(progressToken !== undefined && { progressToken }),
+    ...(isRelated && { relatedTask: taskId }),
   }
 }
 
@@ -112,10 +151,6 @@ export function taskIdOf({ params: { taskId } }: Call): string {
 export function idIn(json: unknown): RequestId | undefined {
   const { id } = recordOf(json) ?? {}
   return isId(id) ? id : undefined
-}
-
-export function isId(value: unknown): value is RequestId {
-  return typeof value === 'string' ? value.length <= MAX_ID : Number.isSafeInteger(value)
 }
 
 /** What a request of the generation without sessions declares. Checks all that it must have. */

@@ -5,6 +5,7 @@
  */
 import type { TaskState } from '../core/lifecycle.js'
 import type { JsonObject } from '../core/json-types.js'
+import { MCP_KEY } from '../runtime/protocols.js'
 import { isRecord } from '../runtime/unread.js'
 import { awaitedOthersOf } from '../wire/question/questions.js'
 import type { RemoteTask } from '../wire/client/dialect.js'
@@ -26,9 +27,6 @@ const STATUS: Readonly<Record<TaskState, 'working' | 'input_required' | 'complet
   rejected: 'completed',
   canceled: 'cancelled',
 }
-
-/** The key of metadata of a message under which the time is when its call began. Tasks of A2A do not say when they began. */
-export const BEGUN = 'a2a-tasks.dev/mcp'
 
 /** The task without what its status has besides. */
 export function taskOf(task: RemoteTask, { clock, ttlMs, pollIntervalMs }: Settings): JsonObject {
@@ -54,7 +52,7 @@ export function sessionTaskOf(task: RemoteTask, settings: Settings): JsonObject 
 }
 
 function begunAt(messages: RemoteTask['messages']): string | undefined {
-  const begun = messages.find(({ role }) => role === 'user')?.metadata?.[BEGUN]
+  const begun = messages.find(({ role }) => role === 'user')?.metadata?.[MCP_KEY]
   const at = isRecord(begun) ? begun['at'] : undefined
   return typeof at === 'string' && /^\d{4}-\d\d-\d\dT[\d:.]{8,12}Z$/.test(at) ? at : undefined
 }

@@ -1,5 +1,5 @@
 /**
- * Tools as AI SDK and OpenAI Agents take them: the schema of the input, and the output for a model.
+ * Tools as AI SDK, OpenAI Agents and LangChain take them: the schema of the input, and the output for a model.
  *
  * @module
  */
@@ -48,6 +48,10 @@ export type OpenAiToolOutput =
   | { type: 'image'; image: { data: string; mediaType: string } }
   | { type: 'file'; file: { data: string; mediaType: string; filename: string } }
 
+/** A part of the content of a tool's message in LangChain. */
+export type LangChainToolContent =
+  { type: 'text'; text: string } | { type: 'image' | 'file'; mimeType: string; data: string }
+
 /** @param problemOf - What is wrong with an input that does not fit. */
 export function toToolSchema(
   jsonSchema: object,
@@ -89,4 +93,18 @@ function toOpenAiPart({ data, mediaType, filename = 'file' }: ModelFile): OpenAi
   return mediaType.startsWith('image/')
     ? { type: 'image', image: { data, mediaType } }
     : { type: 'file', file: { data, mediaType, filename } }
+}
+
+export function toLangChainContent(
+  text: string,
+  files: readonly ModelFile[],
+): string | LangChainToolContent[] {
+  if (files.length === 0) return text
+  return [
+    { type: 'text', text },
+    ...files.map(({ data, mediaType }) => ({
+      type: mediaType.startsWith('image/') ? ('image' as const) : ('file' as const),
+      ...{ mimeType: mediaType, data },
+    })),
+  ]
 }

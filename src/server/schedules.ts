@@ -65,6 +65,8 @@ export interface ScheduleState {
   /** The next time at which a task begins. Absent where there is none, and while it is paused. */
   readonly next?: Date | undefined
   readonly isPaused: boolean
+  /** What becomes of times that were missed. */
+  readonly missed: MissedPolicy
 }
 
 /** Begins tasks at given times. */
@@ -229,10 +231,10 @@ class Running<P extends Principal> {
     const { states } = await this.#read()
     const now = clock.now()
     return schedules.map((schedule) => {
-      const { name } = schedule
+      const { name, missed } = schedule
       const { isPaused = false, at = now } = states.get(name) ?? {}
       const next = isPaused ? undefined : schedule.next(Math.max(now, at))
-      return { name, ...(next !== undefined && { next: new Date(next) }), isPaused }
+      return { name, ...(next !== undefined && { next: new Date(next) }), isPaused, missed }
     })
   }
 

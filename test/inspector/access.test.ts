@@ -44,6 +44,8 @@ describe('createInspector() refuses', () => {
       '"fork" needs a TaskManager or a DurableTaskManager as "tasks"',
     ],
     [{ ...OPEN, tasks, actions: ['maintain'] }, '"maintain" needs "gateway"'],
+    [{ ...OPEN, tasks, actions: ['schedule'] }, '"schedule" needs "schedules"'],
+    [{ ...OPEN, tasks, schedules: {} }, '"schedules" must be those of createSchedules'],
     [{ ...OPEN, tasks, handler: OTHER }, '"handler" and "tasks" have different managers'],
     [
       { ...READ, tasks, gateway: new A2AGateway({ providers: {} }) },

@@ -3,9 +3,11 @@ import { createServer } from 'node:http'
 import { TaskManager } from 'a2a-tasks'
 import { DurableTaskManager, memoryStore } from 'a2a-tasks/durable'
 import { A2AGateway, AgentRegistry, custom } from 'a2a-tasks/gateway'
-import { createRequestHandler } from 'a2a-tasks/server'
+import { createMcpHandler } from 'a2a-tasks/mcp'
+import { createRequestHandler, createSchedules } from 'a2a-tasks/server'
 import { ManualClock } from 'a2a-tasks/testing'
-import { afterAll, expect, it } from 'vitest'
+import { afterAll, expect, it, onTestFinished } from 'vitest'
+import { statelessRequest } from '../mcp/kit.js'
 import { closeBrowser, listen, requireChromium } from '../support/browser.js'
 import { agentOver, OPEN, READ, talk } from './support/inspected.js'
 import { serve, violationsIn, visit } from './support/visit.js'
@@ -219,6 +221,51 @@ it('shows the agents of a gateway, and takes one out of service', { timeout: 60_
   await page.getByText('online', { exact: true }).waitFor()
   await gateway.close()
   gateway.tasks.destroy()
+  expect(faults).toEqual([])
+})
+
+it('shows the schedules, and pauses one', { timeout: 60_000 }, async (context) => {
+  const chromium = requireChromium(context)
+  const tasks = new DurableTaskManager({ store: memoryStore() })
+  // After the page, which reads it, is closed.
+  onTestFinished(() => tasks.destroy())
+  const schedules = createSchedules({
+    ...{ card: { name: 'Shop', url: 'http://agent.test' }, tasks, dispatch: 'store' },
+    schedules: { report: { everyMs: 3_600_000, message: 'go', missed: 'skip' } },
+  })
+  const options = { tasks, schedules, actions: ['schedule'] } as const
+  const { page, faults } = await visit(chromium, await serve({ ...READ, ...options }))
+  await page.getByRole('link', { name: 'Schedules' }).click()
+  await page.getByRole('heading', { name: 'report' }).waitFor()
+  await page.getByText('Times that were missed are skipped').waitFor()
+  await page.getByText(/^Next: /).waitFor()
+  expect(await violationsIn(page)).toEqual([])
+  await page.getByRole('button', { name: 'Pause: report' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click()
+  await page.getByText('paused', { exact: true }).waitFor()
+  expect(await schedules.list()).toMatchObject([{ isPaused: true }])
+  await page.getByRole('button', { name: 'Resume: report' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Resume' }).click()
+  await page.getByText(/^Next: /).waitFor()
+  expect(await schedules.list()).toMatchObject([{ isPaused: false }])
+  expect(faults).toEqual([])
+})
+
+it('says that a task has come by MCP, and finds it', { timeout: 60_000 }, async (context) => {
+  const chromium = requireChromium(context)
+  const agent = await agentOver('TaskManager')
+  await talk(agent, 'by A2A')
+  const params = { name: 'Echo', arguments: { message: 'by the other' } }
+  await createMcpHandler(agent)(statelessRequest(1, 'tools/call', params))
+  const { page, faults } = await visit(chromium, await serve({ ...READ, tasks: agent.tasks }))
+  const rows = page.getByRole('list', { name: 'Tasks, latest change first' })
+  await rows.getByText('by A2A', { exact: true }).waitFor()
+  await page.getByLabel('Search tasks').fill('mcp')
+  await rows.getByText('by A2A', { exact: true }).waitFor({ state: 'detached' })
+  await rows.getByText('MCP', { exact: true }).waitFor()
+  await rows.getByRole('link').click()
+  await page.getByRole('region', { name: 'Facts' }).getByText('MCP', { exact: true }).waitFor()
+  expect(await violationsIn(page)).toEqual([])
   expect(faults).toEqual([])
 })
 

@@ -107,10 +107,8 @@ async function replyOf(response: Response): Promise<Reply> {
 }
 
 export function messagesIn(text: string): Json[] {
-  return text
-    .split('\n\n')
-    .filter((part) => part.startsWith('data: '))
-    .map((part) => JSON.parse(part.slice(6)) as Json)
+  // An event without data tells only its id.
+  return [...text.matchAll(/^data: (.+)$/gm)].map(([, data = '']) => JSON.parse(data) as Json)
 }
 
 /** The text of a result. */

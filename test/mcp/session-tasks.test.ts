@@ -3,8 +3,9 @@ import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { createRequestHandler, type Execute } from 'a2a-tasks/server'
 import { createMcpHandler } from 'a2a-tasks/mcp'
-import { messagesIn, requestOf, sceneOf, textIn, type Json, type Reply } from './kit.js'
+import { requestOf, sceneOf, textIn, type Json, type Reply } from './kit.js'
 import { HOLD } from './states.js'
+import { Stream } from './stream.js'
 
 const RELATED = 'io.modelcontextprotocol/related-task'
 const ask: Execute = async (run) => {
@@ -68,10 +69,8 @@ it('tasks/result asks the user, and waits until the task ends', async () => {
     .poll(async () => (await request('tasks/get', { taskId })).result['status'])
     .toBe('input_required')
   const body = { jsonrpc: '2.0', id: 9, method: 'tasks/result', params: { taskId } }
-  const response = await mcp(requestOf(body, session))
-  const reader = (response.body as ReadableStream<Uint8Array>).getReader()
-  const { value } = await reader.read()
-  const [asked = {}] = messagesIn(new TextDecoder().decode(value))
+  const stream = new Stream(await mcp(requestOf(body, session)))
+  const { message: asked = {} } = await stream.message()
   expect(asked).toMatchObject({
     method: 'elicitation/create',
     params: { message: 'Which city?', _meta: { [RELATED]: { taskId } } },
@@ -81,10 +80,9 @@ it('tasks/result asks the user, and waits until the task ends', async () => {
   await send(requestOf(cancel, session))
   const answer = { action: 'accept', content: { value: 'Rome' } }
   await send(requestOf({ jsonrpc: '2.0', id: asked['id'], result: answer }, session))
-  const last = await reader.read()
-  expect(messagesIn(new TextDecoder().decode(last.value))).toMatchObject([
-    { id: 9, result: { content: [{ text: 'City: Rome' }], _meta: { [RELATED]: { taskId } } } },
-  ])
+  expect((await stream.message()).message).toMatchObject({
+    ...{ id: 9, result: { content: [{ text: 'City: Rome' }], _meta: { [RELATED]: { taskId } } } },
+  })
 })
 
 it('tasks/result of a client that cannot ask is the question, and its model answers', async () => {

@@ -390,7 +390,7 @@ const NO_OPTIONS: readonly (readonly [pattern: RegExp, reason: string])[] = [
   ],
   [/^AgentProvider\./, 'the gateway calls its provider'],
   [
-    /^(mcpAgent\(0\)|mcpTools\(1\)|McpAiSdkTool\.|McpOpenAiTool\.)/,
+    /^(mcpAgent\(0\)|mcpTools\(1\)|Mcp(AiSdk|LangChain|OpenAi)Tool\b|McpTools\.langChain)/,
     'a client of MCP, and the framework calls the tool',
   ],
   [

@@ -33,7 +33,7 @@ export const ADDED = [
   { name: 'agentModel', entry: 'ai', beside: ['client'], kB: 3.2 },
   { name: 'a2aChatTransport', entry: 'chat', beside: ['client'], kB: 4.8 },
   { name: 'createAgUiHandler', entry: 'ag-ui', beside: ['server', 'client'], kB: 7.8 },
-  { name: 'createMcpHandler', entry: 'mcp', beside: ['server', 'client'], kB: 13.9 },
+  { name: 'createMcpHandler', entry: 'mcp', beside: ['server', 'client'], kB: 14.5 },
 ] as const
 
 /** The same of the official SDK, version 1.3.0. */

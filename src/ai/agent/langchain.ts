@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { toLangChainContent } from '../../runtime/framework-tools.js'
 import { noteRecording } from '../../runtime/recording-tools.js'
 import { toAgentCall, type AgentToolOptions, type ParametersSchema, type RemoteAgentLike } from './call.js'
 import type { LangChainBlock } from '../langchain-messages.js'
@@ -46,22 +47,9 @@ export function langChainAgentTool(
     for await (output of call(input, { toolCallId: config.toolCall?.id, signal: config.signal })) {
       if (output.state === 'working') yield output
     }
-    return [toContent(output), output]
+    return [toLangChainContent(textForModel(output), filesForModel(output)), output]
   }
   // LangChain hides the function, and keeps the schema.
   if (options.run !== undefined) noteRecording(parameters)
   return [work, { name, description, schema: parameters, responseFormat: 'content_and_artifact' }]
-}
-
-function toContent(output: AgentOutput): string | LangChainBlock[] {
-  const text = textForModel(output)
-  const files = filesForModel(output)
-  if (files.length === 0) return text
-  return [
-    { type: 'text', text },
-    ...files.map(({ data, mediaType }) => ({
-      type: mediaType.startsWith('image/') ? ('image' as const) : ('file' as const),
-      ...{ mimeType: mediaType, data },
-    })),
-  ]
 }

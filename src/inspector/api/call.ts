@@ -22,7 +22,7 @@ export interface Call extends Reader {
 export async function audit(
   { scope, settings }: Call,
   action: InspectorAction,
-  subject?: { readonly taskId: string } | { readonly agentId: string },
+  subject?: { readonly taskId: string } | { readonly agentId: string } | { readonly schedule: string },
 ): Promise<void> {
   if (!scope.actions.has(action)) throw new Refusal(403, `You may not take the action "${action}"`)
   await settings.onAction({ action, access: scope.access, ...subject })

@@ -7,6 +7,7 @@ import { taskNotFound } from '../../core/errors.js'
 import { LINEAGE } from '../../core/lineage/mark.js'
 import type { TaskSnapshot } from '../../core/task.js'
 import { maxMessageBytes } from '../body.js'
+import { FOR_ALL } from '../access.js'
 import type { InspectedHandler, Settings } from '../options.js'
 import { Refusal } from '../refusal.js'
 import { jsonResponse } from '../responses.js'
@@ -18,6 +19,7 @@ import type { Call } from './call.js'
 import { cardProblems } from './card-problems.js'
 import { logPage, taskAt } from './log.js'
 import { MAX_FILES, MAX_GENERATION, readInteger, readListQuery } from './parameters.js'
+import { pause, schedules } from './schedules.js'
 import { eventFor, taskFor } from './stacks.js'
 import { wireView } from './wire.js'
 
@@ -52,6 +54,8 @@ const ROUTES: readonly Route[] = [
   { verb: 'POST', path: /^tasks\/([^/]+)\/delete$/, answer: remove },
   { verb: 'GET', path: /^agents$/, answer: agents },
   { verb: 'POST', path: /^agents$/, answer: maintain },
+  { verb: 'GET', path: /^schedules$/, answer: schedules },
+  { verb: 'POST', path: /^schedules$/, answer: pause },
 ]
 
 /** @throws {Refusal | A2AError} */
@@ -81,12 +85,12 @@ function session({ source, scope, settings }: Call): Response {
     lifecycle,
     agent: card?.name ?? null,
     card: card ?? null,
-    // Agents of the gateway are those of all owners.
-    actions: [...scope.actions].filter((action) => action !== 'maintain' || owner === undefined),
+    actions: [...scope.actions].filter((action) => owner === undefined || !FOR_ALL.includes(action)),
     user: scope.access.user ?? null,
     sender: scope.sender,
     isRemote: settings.client !== undefined,
     hasGateway: settings.gateway !== undefined && owner === undefined,
+    hasSchedules: settings.schedules !== undefined && owner === undefined,
     limits: settings.handler?.limits === undefined ? null : limitsOf(settings.handler.limits),
     taskTimeoutMs: timeoutOf(settings.tasks?.taskTimeoutMs),
     maxFiles: MAX_FILES,

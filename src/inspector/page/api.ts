@@ -13,6 +13,7 @@ import type { InspectorAction } from '../access.js'
 import type { AgentRow } from '../agent-row.js'
 import type { LogPage } from '../api/log.js'
 import type { WireView } from '../api/wire.js'
+import type { ScheduleRow } from '../schedule-row.js'
 import type { ListPage } from '../source/listing.js'
 import type { Summary } from '../summary.js'
 import type { Entry, Snapshot } from './task/log.js'
@@ -29,6 +30,7 @@ export interface Session {
   /** Whether the tasks are those of an agent that a client calls: it shows no skills, owners and times of creation. */
   readonly isRemote: boolean
   readonly hasGateway: boolean
+  readonly hasSchedules: boolean
   readonly limits: {
     readonly maxSteps: number
     readonly maxJournalBytes: number
@@ -143,6 +145,8 @@ export const api = {
   agents: () => get<readonly AgentRow[]>('agents'),
   maintain: (id: string, status: 'maintenance' | 'online') =>
     post<readonly AgentRow[]>('agents', { id, status }),
+  schedules: () => get<readonly ScheduleRow[]>('schedules'),
+  pause: (name: string, isPaused: boolean) => post<readonly ScheduleRow[]>('schedules', { name, isPaused }),
   cancelAll: (query: Query) => post<{ canceled: number; hasMore: boolean }>(withQuery('cancel', query), {}),
   redriveAll: (query: Query) =>
     post<{ redriven: number; refused: number; hasMore: boolean }>(withQuery('redrive', query), {}),

@@ -11,7 +11,8 @@ import { api, type Session } from './api.js'
 import { GatewayView } from './gateway-view.js'
 import { ListView } from './list/list-view.js'
 import { useChanges } from './live.js'
-import { useRoute } from './route.js'
+import { useRoute, type Route } from './route.js'
+import { SchedulesView } from './schedules-view.js'
 import { Sparkline } from './sparkline.js'
 import { TaskView } from './task/task-view.js'
 import { messageOf } from './format.js'
@@ -48,11 +49,7 @@ function Frame({ session }: { session: Session }): VNode {
         <span class="mark" aria-hidden="true"></span>
         <span>${session.agent ?? 'Inspector'}</span>
       </a>
-      <nav aria-label="Views">
-        <a href="#/" aria-current=${route.name === 'tasks' ? 'page' : undefined}>Tasks</a>
-        ${session.card && html`<a href="#/agent" aria-current=${route.name === 'agent' ? 'page' : undefined}>Agent</a>`}
-        ${session.hasGateway && html`<a href="#/gateway" aria-current=${route.name === 'gateway' ? 'page' : undefined}>Gateway</a>`}
-      </nav>
+      <${Views} session=${session} route=${route} />
       <span class="grow"></span>
       <${Sparkline} counts=${live.load} />
       <span class=${`live ${live.isLive ? 'on' : 'off'}`} role="status"
@@ -61,6 +58,7 @@ function Frame({ session }: { session: Session }): VNode {
     </header>
     ${route.name === 'agent' && html`<${AgentView} session=${session} />`}
     ${route.name === 'gateway' && html`<${GatewayView} session=${session} />`}
+    ${route.name === 'schedules' && html`<${SchedulesView} session=${session} />`}
     ${
       route.name === 'tasks' &&
       html`<div class=${`panes ${isTask ? 'has-task' : ''}`}>
@@ -80,4 +78,14 @@ function Frame({ session }: { session: Session }): VNode {
       </div>`
     }
   `
+}
+
+function Views({ session, route: { name } }: { session: Session; route: Route }): VNode {
+  const current = (view: Route['name']): string | undefined => (name === view ? 'page' : undefined)
+  return html`<nav aria-label="Views">
+    <a href="#/" aria-current=${current('tasks')}>Tasks</a>
+    ${session.card && html`<a href="#/agent" aria-current=${current('agent')}>Agent</a>`}
+    ${session.hasGateway && html`<a href="#/gateway" aria-current=${current('gateway')}>Gateway</a>`}
+    ${session.hasSchedules && html`<a href="#/schedules" aria-current=${current('schedules')}>Schedules</a>`}
+  </nav>`
 }

@@ -1,12 +1,12 @@
 /**
- * The route of the page, in the fragment of its URL: `#/`, `#/t/ID`, `#/t/ID/GENERATION`, `#/agent`, `#/gateway`.
+ * The route of the page, in the fragment of its URL: `#/`, `#/t/ID`, `#/t/ID/GENERATION`, `#/agent`, `#/gateway`, `#/schedules`.
  *
  * @module
  */
 import { useEffect, useState } from 'preact/hooks'
 
 export interface Route {
-  readonly name: 'tasks' | 'agent' | 'gateway'
+  readonly name: 'tasks' | 'agent' | 'gateway' | 'schedules'
   readonly taskId?: string
   /** The generation that is shown; the latest where there is none. */
   readonly generation?: number
@@ -14,7 +14,7 @@ export interface Route {
 
 function readRoute(hash: string): Route {
   const [, first, id, generation] = /^#\/(\w*)(?:\/([^/]+))?(?:\/(\d+))?/.exec(hash) ?? []
-  if (first === 'agent' || first === 'gateway') return { name: first }
+  if (first === 'agent' || first === 'gateway' || first === 'schedules') return { name: first }
   if (first !== 't' || id === undefined) return { name: 'tasks' }
   const taskId = decoded(id)
   return { name: 'tasks', taskId, ...(generation !== undefined && { generation: Number(generation) }) }

@@ -1,12 +1,14 @@
 /**
- * The tools of a server of MCP in a run: for AI SDK, for OpenAI Agents, and for code.
+ * The tools of a server of MCP in a run: for AI SDK, OpenAI Agents, LangChain, and for code.
  *
  * @module
  */
 import { readOptions, requireMethods } from '../../runtime/options.js'
 import {
+  toLangChainContent,
   toModelOutput,
   toOpenAiOutput,
+  type LangChainToolContent,
   type OpenAiToolOutput,
   type ToolInput,
   type ToolModelOutput,
@@ -32,17 +34,20 @@ export interface McpAiSdkTool {
   readonly toModelOutput: (result: { readonly output: McpResult }) => ToolModelOutput
 }
 
+/** The JSON Schema of the input of a tool. */
+export interface McpParameters {
+  type: 'object'
+  properties: Record<string, object>
+  required: string[]
+  additionalProperties: false
+}
+
 /** A function tool of OpenAI Agents. */
 export interface McpOpenAiTool {
   type: 'function'
   name: string
   description: string
-  parameters: {
-    type: 'object'
-    properties: Record<string, object>
-    required: string[]
-    additionalProperties: false
-  }
+  parameters: McpParameters
   strict: false
   invoke: (
     context: unknown,
@@ -53,12 +58,35 @@ export interface McpOpenAiTool {
   isEnabled: () => Promise<boolean>
 }
 
+/** The arguments of LangChain's function `tool`. */
+export type McpLangChainTool = [
+  work: (
+    input: ToolInput,
+    config: {
+      readonly toolCall?: { readonly id?: string }
+      readonly signal?: AbortSignal
+      readonly configurable?: Readonly<Record<string, unknown>>
+    },
+  ) => Promise<[content: string | LangChainToolContent[], artifact: McpResult]>,
+  fields: {
+    name: string
+    description: string
+    schema: McpParameters
+    responseFormat: 'content_and_artifact'
+  },
+]
+
 /** What {@link mcpTools} returns. The methods do not use `this`. */
 export interface McpTools {
   /** The tools for AI SDK, by their names: pass them beside those of `ai.tools`. */
   readonly aiSdk: Readonly<Record<string, McpAiSdkTool>>
   /** The tools for OpenAI Agents: pass them beside those of `ai.tools`. */
   readonly openAiAgents: readonly McpOpenAiTool[]
+  /**
+   * The tools for LangChain and LangGraph: pass `tool(...each)`, of `@langchain/core` 1.4 or later, beside those of `ai.tools`. A
+   * node that is executed again after an interrupt has the results of its calls. A tool that fails throws its text.
+   */
+  readonly langChain: readonly McpLangChainTool[]
   /**
    * Calls a tool.
    *
@@ -105,6 +133,7 @@ export async function mcpTools(
     async ({ signal }): Promise<unknown> => await listTools(client, names, signal),
   )) as ListedTool[]
   const counts = new Map<string, number>()
+  const made = new Map<string, Promise<McpResult>>()
 
   const callTool = async (
     tool: ListedTool,
@@ -122,6 +151,7 @@ export async function mcpTools(
   return {
     aiSdk: Object.fromEntries(tools.map((tool) => [tool.name, toAiSdk(tool, callTool)])),
     openAiAgents: tools.map((tool) => toOpenAi(tool, callTool)),
+    langChain: tools.map((tool) => toLangChain(tool, callTool, made)),
     call: async (name, input = {}, options = {}) => {
       const { signal } = readOptions(options, ['signal'], 'call()')
       const tool = tools.find((each) => each.name === name)
@@ -167,10 +197,38 @@ function toOpenAi(tool: ListedTool, callTool: CallTool): McpOpenAiTool {
   return {
     ...{ type: 'function', name: tool.name, description: descriptionOf(tool), strict: false, invoke },
     // The schema of the server. The framework only passes it on.
-    parameters: structuredClone(tool.inputSchema) as unknown as McpOpenAiTool['parameters'],
+    parameters: structuredClone(tool.inputSchema) as unknown as McpParameters,
     needsApproval: () => Promise.resolve(false),
     isEnabled: () => Promise.resolve(true),
   }
+}
+
+/** @param made - The calls of nodes, by the execution of the node, which is the same after an interrupt, and by what is called. */
+function toLangChain(
+  tool: ListedTool,
+  callTool: CallTool,
+  made: Map<string, Promise<McpResult>>,
+): McpLangChainTool {
+  const { name } = tool
+  // The framework evaluates the patterns of schemas, and one can take for ever.
+  const schema = JSON.parse(JSON.stringify(tool.inputSchema, withoutPatterns)) as McpParameters
+  // It hides the function, and keeps the schema.
+  noteRecording(schema)
+  const work: McpLangChainTool[0] = async (input, { toolCall, signal, configurable }) => {
+    const { id } = toolCall ?? {}
+    const { checkpoint_ns: node } = configurable ?? {}
+    const key = JSON.stringify([node, name, id, input])
+    const making = made.get(key) ?? callTool(tool, input, { id, signal })
+    // Only a graph executes a node again.
+    if (node !== undefined) made.set(key, making)
+    const result = await making
+    return [toLangChainContent(textForModel(result), filesForModel(result)), result]
+  }
+  return [work, { name, description: descriptionOf(tool), schema, responseFormat: 'content_and_artifact' }]
+}
+
+function withoutPatterns(key: string, value: unknown): unknown {
+  return (key === 'pattern' && typeof value === 'string') || key === 'patternProperties' ? undefined : value
 }
 
 /** Models may write anything. */

@@ -22,8 +22,8 @@ export const SSE_HEADERS = {
 /** One event of a stream: its JSON and its SSE fields. */
 export interface Frame {
   readonly json: JsonValue
-  /** The cursor to resume after: the generation of the event. */
-  readonly id?: number | undefined
+  /** The cursor to resume after: the generation of the event, or a text of another protocol. */
+  readonly id?: number | string | undefined
   readonly event?: 'error' | 'resync' | undefined
   /** The data, in place of the JSON. */
   readonly data?: string | undefined

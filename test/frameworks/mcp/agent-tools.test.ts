@@ -1,12 +1,14 @@
-/** The tools of official servers in durable functions: with AI SDK, OpenAI Agents and code, and processes that die at each write. */
+/** The tools of official servers in durable functions: with AI SDK, OpenAI Agents, LangGraph and code, and processes that die at each write. */
 import { describe, expect, it } from 'vitest'
-import { openAiAgents } from 'a2a-tasks/ai'
-import { toolCallsIn } from 'a2a-tasks/client'
+import { langChain, openAiAgents } from 'a2a-tasks/ai'
+import { A2AClient, toolCallsIn } from 'a2a-tasks/client'
 import { mcpAgent, mcpTools, McpToolError, type McpClient } from 'a2a-tasks/mcp'
-import type { Execute } from 'a2a-tasks/server'
-import { testDurable } from 'a2a-tasks/testing'
+import type { Execute, Run } from 'a2a-tasks/server'
+import { fakeAgent, testDurable } from 'a2a-tasks/testing'
+import { clientOf } from '../../mcp/agent/kit.js'
 import * as aiKit from '../ai/kit.js'
 import { describeWith } from '../installed.js'
+import * as langKit from '../langgraph/kit.js'
 import * as openAiKit from '../openai-agents/kit.js'
 import { clientV1, clientV2, serveV1, serveV2, type Served } from './agent-kit.js'
 
@@ -19,6 +21,24 @@ const PAIRS: readonly (readonly [
   ['1.x, client 2.x', serveV1, clientV2],
   ['2.x, client 2.x', serveV2, clientV2],
 ]
+
+/** A graph of LangGraph with the tools of the server, and with others. */
+async function inGraph(
+  run: Run,
+  client: McpClient,
+  model: object,
+  others: readonly object[] = [],
+): Promise<void> {
+  const { createReactAgent, MemorySaver, tool } = await langKit.lang()
+  const ai = langChain(run)
+  const { langChain: tools } = await mcpTools(run, client)
+  const agent = createReactAgent({
+    llm: ai.model(model, { retry: { attempts: 1 } }),
+    tools: [...ai.tools(others), ...tools.map((each) => tool(...each))],
+    checkpointer: new MemorySaver(),
+  })
+  await ai.finish(agent, { messages: await ai.messages() })
+}
 
 const CALLS: [tool: string, id: string, input: object][] = [
   ['price', 'c1', { city: 'Rome' }],
@@ -82,6 +102,28 @@ describeWith('@modelcontextprotocol/server', () => {
       },
     )
 
+    it(
+      'LangGraph: results, errors and questions, with a crash at each write',
+      { timeout: 240_000 },
+      async () => {
+        const client = await connect(await serve())
+        const model = await langKit.modelOf([
+          langKit.answer(['Let me see.'], CALLS),
+          langKit.answer([], [['book', 'c3', { city: 'Rome' }]]),
+          langKit.answer(['Booked']),
+        ])
+        const report = await testDurable((run) => inGraph(run, client, model), {
+          messages: ['To Rome', { answers: { 'book c3': { seats: 2 } } }],
+        })
+        expect(report.crashPoints).toBeGreaterThan(10)
+        expect(toolCallsIn(report.task.artifacts[0])).toMatchObject([
+          { name: 'price', state: 'done', output: '{"price":42}' },
+          { name: 'fail', state: 'failed', error: expect.stringContaining('No flights to Oslo') as string },
+          { name: 'book', state: 'done', output: 'Booked {"seats":2}' },
+        ])
+      },
+    )
+
     it('code: each call once, with a crash at each write', { timeout: 240_000 }, async () => {
       const served = await serve()
       const client = await connect(served)
@@ -110,5 +152,51 @@ describeWith('@modelcontextprotocol/server', () => {
       })
       expect(task.artifacts[0]?.parts).toEqual([{ text: 'Booked {"seats":2}' }])
     })
+  })
+
+  it('LangGraph: a node that an interrupt executes again makes no call again', async () => {
+    const { interrupt } = await langKit.lang()
+    const client = clientOf({})
+    const model = await langKit.modelOf([
+      langKit.answer(
+        [],
+        [
+          ['go', 'c1', {}],
+          ['ask', 'c2', { city: 'Rome' }],
+        ],
+      ),
+      langKit.answer(['Done']),
+    ])
+    const ask = await langKit.toolOf('ask', () => `Answered ${String(interrupt('Which one?'))}`)
+    const agent = fakeAgent((run) => inGraph(run, client, model, [ask]))
+    const user = new A2AClient({ card: agent.card, fetch: agent.fetch })
+    const result = await user.run('Go', { onInputRequired: () => 'the first' })
+    expect(result.type === 'completed' && toolCallsIn(result.task.artifacts[0])).toMatchObject([
+      { name: 'go', output: 'Gone' },
+      { name: 'ask', output: 'Answered the first' },
+    ])
+    expect(client.requests.filter(({ method }) => method === 'tools/call')).toHaveLength(1)
+  })
+
+  it('LangGraph: patterns of the server are not evaluated, and ai.tools refuses the tools', async () => {
+    const { tool } = await langKit.lang()
+    const inputSchema = {
+      type: 'object',
+      properties: { pattern: { type: 'string', pattern: '^(a+)+$' } },
+      patternProperties: { '^(a+)+$': {} },
+    }
+    const client = clientOf({ list: () => ({ tools: [{ name: 'go', inputSchema }] }) })
+    await testDurable(
+      async (run) => {
+        const { langChain: tools } = await mcpTools(run, client)
+        const [given] = tools
+        if (given === undefined) throw new Error('There is no tool')
+        const made = tool(...given) as { readonly schema: object; invoke(input: object): Promise<unknown> }
+        expect(made.schema).toEqual({ type: 'object', properties: { pattern: { type: 'string' } } })
+        expect(() => langChain(run).tools([made])).toThrow('The tool "go" has a "run"')
+        return String(await made.invoke({ pattern: `${'a'.repeat(50)}!` }))
+      },
+      { messages: ['Go'] },
+    )
   })
 })

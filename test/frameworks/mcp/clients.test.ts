@@ -150,6 +150,26 @@ describeWith('@modelcontextprotocol/sdk', () => {
   })
 })
 
+describeWith('@modelcontextprotocol/sdk', () => {
+  it.each<(typeof HOSTS)[number]>([
+    ['1.x', hostV1],
+    ['2.x with a session', (served, ask) => hostV2(served, ask, 'legacy')],
+  ])('%s goes on with a call whose connection breaks while its user is asked', async (_, connect) => {
+    const served = await serve(agent)
+    const asked: string[] = []
+    const { call } = await connect(served, async (params) => {
+      asked.push(params.message)
+      served.disconnect()
+      // Until the pool of this process knows: an answer that gets lost is not sent again.
+      await expect.poll(async () => (await fetch(served.url).catch(() => undefined))?.status).toBe(405)
+      return await answer(params)
+    })
+    expect(textOf(await call('approve'))).toBe('approve')
+    expect(asked).toEqual(['Pay?'])
+    expect(served.tasks.listTasks()).toMatchObject([{ state: 'completed' }])
+  })
+})
+
 describeWith('@modelcontextprotocol/ext-tasks', () => {
   it('follows a task to its end, and answers its questions', async () => {
     const served = await serve(agent)

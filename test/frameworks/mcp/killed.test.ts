@@ -5,7 +5,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, test } from 'vitest'
-import { messagesIn, statelessRequest } from '../../mcp/kit.js'
+import { messagesIn, requestOf, statelessRequest } from '../../mcp/kit.js'
+import { Stream } from '../../mcp/stream.js'
 import { bundledProgram } from '../../support/bundled-program.js'
 import { freePort } from '../../support/free-port.js'
 import { hasPostgresServer, skipWithoutPostgres, startPostgres } from '../../support/postgres-server.js'
@@ -168,6 +169,40 @@ describeWith('@modelcontextprotocol/ext-tasks', () => {
       await killed.kill()
       const other = await next()
       expect(textOf(await resultAt(other, String(taskId)))).toBe('Rome, 7A')
+      expect(done()).toEqual(['look', 'book'])
+    })
+
+    it('a stream of 2025-11-25 goes on at another process, by the id of its last event', async () => {
+      const { first, next, done } = await scene('lives')
+      const killed = await first('lives')
+      const version = { 'mcp-protocol-version': '2025-11-25' }
+      const post = async (at: Replica, body: object, headers: object): Promise<Response> => {
+        const request = requestOf({ jsonrpc: '2.0', ...body }, { ...version, ...headers })
+        return await fetch(at.url, {
+          method: 'POST',
+          headers: request.headers,
+          body: request.body,
+          duplex: 'half',
+        })
+      }
+      const params = { protocolVersion: '2025-11-25', capabilities: { elicitation: {} } }
+      const begun = await post(killed, { id: 1, method: 'initialize', params }, {})
+      const session = { ...version, 'mcp-session-id': begun.headers.get('mcp-session-id') ?? '' }
+      const respond = (at: Replica, id: unknown, text: string): Promise<Response> =>
+        post(at, { id, result: accepted(text) }, session)
+      const stream = new Stream(await post(killed, { id: 2, method: 'tools/call', params: CALL }, session))
+      const city = await stream.message()
+      await respond(killed, city.message?.['id'], 'Rome')
+      const seat = await stream.message()
+      expect(seat.message).toMatchObject({ method: 'elicitation/create', params: { message: 'Which seat?' } })
+      await killed.kill()
+
+      const other = await next()
+      const headers = { ...session, 'last-event-id': seat.id ?? '' }
+      const rest = new Stream(await fetch(other.url, { headers }))
+      await respond(other, seat.message?.['id'], '7A')
+      const { message } = await rest.message()
+      expect(message).toMatchObject({ id: 2, result: { content: [{ text: 'Rome, 7A' }] } })
       expect(done()).toEqual(['look', 'book'])
     })
 

@@ -74,6 +74,8 @@ export interface Address {
 export interface Served extends Address {
   readonly handler: RequestHandler
   readonly tasks: TaskManager
+  /** Breaks all connections. */
+  readonly disconnect: () => void
 }
 
 /** An agent that does this, as a server of MCP. */
@@ -101,7 +103,8 @@ export async function serve(
     server.close()
   })
   const { port } = server.address() as AddressInfo
-  return { url: new URL(`http://127.0.0.1:${port}/mcp`), handler, tasks: handler.tasks }
+  const disconnect = (): void => server.closeAllConnections()
+  return { url: new URL(`http://127.0.0.1:${port}/mcp`), handler, tasks: handler.tasks, disconnect }
 }
 
 /** A host with the client of the SDK 1.x. */

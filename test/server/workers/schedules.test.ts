@@ -258,8 +258,11 @@ test('a pause holds in all processes and after a restart, and what is in it is s
   for (const { schedules } of [first, second]) schedules.start()
   await settle()
   const listed = (next?: string): ScheduleState[] => [
-    { name: 'ten', isPaused: next === undefined, ...(next !== undefined && { next: new Date(next) }) },
-    { name: 'five', next: new Date(START + 15 * MINUTE), isPaused: false },
+    {
+      ...{ name: 'ten', isPaused: next === undefined, missed: 'all' },
+      ...(next !== undefined && { next: new Date(next) }),
+    },
+    { name: 'five', next: new Date(START + 15 * MINUTE), isPaused: false, missed: 'last' },
   ]
   await pass(11 * MINUTE, first, second)
   expect(await second.schedules.list()).toEqual(listed('2026-01-01T00:20:00.000Z'))

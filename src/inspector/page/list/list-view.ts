@@ -291,7 +291,7 @@ interface RowProps {
 }
 
 function Row({ task, position, total, isSelected, now }: RowProps): VNode {
-  const { id, title, note, skill, isSkillStated, state, owner, updatedAt, isDead } = task
+  const { id, title, note, skill, isSkillStated, state, owner, protocol, updatedAt, isDead } = task
   const detail =
     note !== '' && note !== title
       ? note
@@ -307,6 +307,7 @@ function Row({ task, position, total, isSelected, now }: RowProps): VNode {
       <time class="row-time" datetime=${updatedAt} title=${dateTime(updatedAt)}>${ago(updatedAt, now)}</time>
       <span class="row-state">
         <span class=${`state-name ${stateClass(state)}`}>${stateName(state)}</span>
+        ${protocol !== undefined && html`<span class="tag" title="The protocol by which it came">${protocol}</span>`}
         ${isDead && html`<span class="tag" title="No further attempt is made. A redrive continues it">for good</span>`}
         <span class="row-note"><${Line} text=${detail} /></span>
       </span>

@@ -6,7 +6,7 @@
 import { html } from 'htm/preact'
 import type { ComponentChildren, VNode } from 'preact'
 import type { Details, Session } from '../api.js'
-import { isSkillStated } from '../../summary.js'
+import { isSkillStated, protocolOf } from '../../summary.js'
 import { dateTime, ownerName, pretty } from '../format.js'
 import { filterBy } from '../list/list-view.js'
 import type { Snapshot } from './log.js'
@@ -23,6 +23,7 @@ interface FactsProps {
 
 export function Facts({ session, task, details, replica }: FactsProps): VNode {
   const { contextId, skill, owner, createdAt, updatedAt, referenceTaskIds = [], metadata } = task
+  const protocol = protocolOf(task)
   const only = (filter: object) => (): void => {
     filterBy(filter)
     location.hash = '#/'
@@ -35,6 +36,7 @@ export function Facts({ session, task, details, replica }: FactsProps): VNode {
       </${Fact}>
       ${isSkillStated(task) && html`<${Fact} name="Skill"><button type="button" class="link" onClick=${only({ skill })}>${skill}</button></${Fact}>`}
       ${owner !== undefined && html`<${Fact} name="Owner"><button type="button" class="link" onClick=${only({ owner })}>${ownerName(owner)}</button></${Fact}>`}
+      ${protocol !== undefined && html`<${Fact} name="Protocol">${protocol}</${Fact}>`}
       <${Fact} name=${session.isRemote ? 'Known since' : 'Created'}>${dateTime(createdAt)}</${Fact}>
       <${Fact} name="Changed">${dateTime(updatedAt)}</${Fact}>
       ${replica !== undefined && html`<${Fact} name="Process">${replica}</${Fact}>`}
