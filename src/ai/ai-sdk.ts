@@ -10,7 +10,7 @@ import { APPROVAL_OPTIONS, durableApproval, type ApprovalOptions } from './appro
 import { readMessages, type MessagesOptions } from './messages.js'
 import { durableModel, type ModelOptions } from './model.js'
 import { durableTools } from './tools.js'
-import { endTurn, newTurn, type AgentRun, type Turn, type TurnOptions } from './turn.js'
+import { endTurn, newTurn, requireModel, type AgentRun, type Turn, type TurnOptions } from './turn.js'
 import type {
   ApprovalRules,
   ApprovalStatus,
@@ -45,7 +45,7 @@ export interface AiSdk {
    * `execute` must not call methods of the run that record something, such as `requireInput`: leave tools that do out. Tools that
    * the provider executes stay as they are.
    *
-   * @throws {TypeError} for a tool without a function that executes it.
+   * @throws {TypeError} for a list, and for a tool without a function that executes it.
    */
   readonly tools: <T extends Record<string, object>>(tools: T) => T
   /**
@@ -107,7 +107,12 @@ export function aiSdk(run: AgentRun, options: AiSdkOptions = {}): AiSdk {
       }
       return durableModel(turn, model, readOptions(options, ['show', 'retry'], 'model()'))
     },
-    tools: (tools) => durableTools(turn, tools),
+    tools: (tools) => {
+      if (Array.isArray(tools)) {
+        throw new TypeError('The tools must be an object with their names, such as ai.tools({ weather })')
+      }
+      return durableTools(turn, tools)
+    },
     approval: (rules = {}, options = {}) =>
       durableApproval(turn, rules, readOptions(options, APPROVAL_OPTIONS, 'approval()')),
     messages: async (options = {}) =>
@@ -130,8 +135,7 @@ async function readResult(turn: Turn, ended: ResultLike): Promise<void> {
       `The tool "${tool}" waits for an approval: pass "toolApproval: ai.approval({ ${tool}: 'user-approval' })"`,
     )
   }
-  if (!turn.hasModel)
-    throw new TypeError('No model of ai.model() was called: pass "model: ai.model(…)" to AI SDK')
+  requireModel(turn, '"model: ai.model(…)" to AI SDK')
 }
 
 function isIterable(value: unknown): value is AsyncIterable<{ readonly type: string }> {

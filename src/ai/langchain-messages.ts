@@ -10,11 +10,17 @@ import type { ContentPart, ModelMessageLike, ToolOutput } from './types.js'
 /** A part of the content of a message. */
 export type LangChainBlock =
   | { type: 'text'; text: string }
-  | { type: 'image' | 'audio' | 'video' | 'file'; mimeType: string; data?: string; url?: string }
+  | {
+      type: 'image' | 'audio' | 'video' | 'file'
+      mimeType: string
+      data?: string
+      url?: string
+      metadata?: { filename: string }
+    }
 
 /** A message of the conversation, as a graph's `messages` take it. */
 export type LangChainMessage =
-  | { role: 'user'; content: LangChainBlock[] }
+  | { role: 'user'; content: LangChainBlock[]; response_metadata: { output_version: 'v1' } }
   | {
       role: 'assistant'
       content: string
@@ -27,7 +33,13 @@ export function toLangChainMessages(messages: readonly ModelMessageLike[]): Lang
   return messages.flatMap((message): LangChainMessage[] => {
     switch (message.role) {
       case 'user':
-        return [{ role: 'user', content: message.content.map(toBlock) }]
+        // Its models read the blocks of LangChain 1 only in messages that say so, and pass on others as they are.
+        return [
+          {
+            ...{ role: 'user', content: message.content.map(toBlock) },
+            response_metadata: { output_version: 'v1' },
+          },
+        ]
       case 'assistant': {
         const text = message.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
         const calls = message.content.flatMap((part) => (part.type === 'tool-call' ? [part] : []))
@@ -47,9 +59,12 @@ export function toLangChainMessages(messages: readonly ModelMessageLike[]): Lang
 
 function toBlock(part: ContentPart): LangChainBlock {
   if (part.type === 'text') return { type: 'text', text: part.text }
-  const { data, mediaType } = part
+  const { data, mediaType, filename } = part
   const type = (['image', 'audio', 'video'] as const).find((kind) => mediaType.startsWith(kind)) ?? 'file'
-  return { type, mimeType: mediaType, ...(data instanceof URL ? { url: data.href } : { data }) }
+  return {
+    ...{ type, mimeType: mediaType, ...(data instanceof URL ? { url: data.href } : { data }) },
+    ...(filename !== undefined && { metadata: { filename } }),
+  }
 }
 
 function textOf(output: ToolOutput): string {

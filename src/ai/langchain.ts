@@ -18,8 +18,8 @@ import {
 } from './langchain-messages.js'
 import { readMessages, type MessagesOptions } from './messages.js'
 import { modelCalls, type ModelCalls, type ModelOptions } from './model.js'
-import { callTool } from './tools.js'
-import { endTurn, jsonOf, newTurn, type AgentRun, type Turn, type TurnOptions } from './turn.js'
+import { callTool, requireList } from './tools.js'
+import { endTurn, jsonOf, newTurn, requireModel, type AgentRun, type Turn, type TurnOptions } from './turn.js'
 
 /** Options of `finish`. */
 export interface GraphOptions {
@@ -34,6 +34,8 @@ export interface GraphOptions {
 
 interface GraphLike<S> {
   readonly checkpointer?: unknown
+  /** The graph of an agent of the package `langchain`. */
+  readonly graph?: unknown
   invoke(input: never, config: never): PromiseLike<S>
 }
 
@@ -57,6 +59,8 @@ export interface LangChain {
    *
    * The code of a tool must return data, and not call methods of the run that record something, such as `requireInput`: leave
    * others out. Tools that the provider executes stay as they are.
+   *
+   * @throws {TypeError} for what is no list, and for a tool of another framework.
    */
   readonly tools: <T extends object>(tools: readonly T[]) => T[]
   /**
@@ -71,7 +75,8 @@ export interface LangChain {
    * interrupts; `new MemorySaver()` will do, as the journal of the task is what lasts.
    *
    * @throws As a rejection, why the model, a tool's step or a question has failed, what the graph has thrown, or the reason of the
-   *   signal that aborted it. A `TypeError` for an unknown option.
+   *   signal that aborted it. A `TypeError` for what is no graph, for an unknown option, and when the last message of the state is
+   *   the answer of a model and no model of {@link model} was called.
    */
   readonly finish: <S>(graph: GraphLike<S>, input: object, options?: GraphOptions) => Promise<S>
 }
@@ -98,7 +103,10 @@ export function langChain(run: AgentRun, options: TurnOptions = {}): LangChain {
   return {
     model: (model, options = {}) =>
       durableModel(modelCalls(turn, readOptions(options, ['show', 'retry'], 'model()')), model),
-    tools: (tools) => tools.map((tool) => durableTool(turn, tool)),
+    tools: (tools) => {
+      requireList(tools)
+      return tools.map((tool) => durableTool(turn, tool))
+    },
     messages: async (options = {}) =>
       toLangChainMessages(await readMessages(run, readOptions(options, ['earlier'], 'messages()'))),
     // Code may return without awaiting it.
@@ -129,12 +137,11 @@ interface Stored {
 
 /** A model, or a model with bound arguments, that makes its calls by `calls`. */
 function durableModel<M extends object>(calls: ModelCalls, given: M): M {
+  if (!isObject(given)) throw noModel()
   const { bound, stream } = given as Unread
   // `Object.create` keeps its class, which LangChain asks for.
   if (isObject(bound)) return Object.create(given, { bound: { value: durableModel(calls, bound) } }) as M
-  if (!('_generate' in given) || typeof stream !== 'function') {
-    throw new TypeError('The model must be a chat model, such as new ChatOpenAI({ model: "gpt-5" })')
-  }
+  if (!('_generate' in given) || typeof stream !== 'function') throw noModel()
   // It has what each chat model has.
   const model = given as unknown as ChatModel
   const generate = async (messages: readonly object[], options: CallOptions): Promise<object> => {
@@ -168,6 +175,10 @@ function durableModel<M extends object>(calls: ModelCalls, given: M): M {
     // It would go around `_generate`. The text has gone to the client.
     disableStreaming: { value: true },
   }) as M
+}
+
+function noModel(): TypeError {
+  return new TypeError('The model must be a chat model, such as new ChatOpenAI({ model: "gpt-5" })')
 }
 
 function isObject(value: unknown): value is object {
@@ -224,11 +235,12 @@ class Results {
 }
 
 function durableTool<T extends object>(turn: Turn, tool: T): T {
-  const { name, _call } = tool as Unread
+  const { name, _call, execute } = tool as Unread
   // A tool that the provider executes is data.
-  if (!('invoke' in tool)) return tool
+  if (!('invoke' in tool) && typeof execute !== 'function') return tool
   if (typeof _call !== 'function' || typeof name !== 'string') {
-    throw new TypeError(`"${String(name)}" is no tool of LangChain: leave it out of tools()`)
+    const named = typeof name === 'string' ? `"${name}"` : 'A tool'
+    throw new TypeError(`${named} is no tool of LangChain: leave it out of tools()`)
   }
   refuseRecording(name, (tool as Unread)['schema'])
   // A method of the tool's own types, which LangChain respects.
@@ -271,6 +283,11 @@ class Resume {
 
 async function finish<S>(turn: Turn, graph: GraphLike<S>, input: object, options: GraphOptions): Promise<S> {
   const { run } = turn
+  if (!isRunnable(graph)) {
+    // Nothing else waits for what `invoke` has returned: its failure would end the process.
+    await Promise.resolve(graph)
+    throw new TypeError('finish() takes a compiled graph, and not its result: ai.finish(graph, input)')
+  }
   const { config = {}, ask = (value: unknown) => askUser(run, value) } = readOptions(
     options,
     ['config', 'ask'],
@@ -279,25 +296,33 @@ async function finish<S>(turn: Turn, graph: GraphLike<S>, input: object, options
   // A replay begins the graph again: another thread than that of an attempt before, in the memory of this process.
   const thread = randomId()
   const results = new Results()
-  const { configurable }: Unread = { ...config }
+  const { configurable, callbacks = [] }: Unread = { ...config }
+  let callsModels = false
+  const watch = { awaitHandlers: true, handleChatModelStart: (): void => void (callsModels = true) }
   const settings = {
     ...config,
+    // What is no list is LangChain's own manager of them.
+    callbacks: Array.isArray(callbacks) ? [...(callbacks as unknown[]), watch] : callbacks,
     signal: run.signal,
     configurable: { ...(isRecord(configurable) && configurable), thread_id: thread, [RESULTS]: results },
   }
   // The graph respects its types.
-  const invoke = async (given: object): Promise<S> => await graph.invoke(given as never, settings as never)
+  const invoke = async (on: GraphLike<S>, given: object): Promise<S> =>
+    await on.invoke(given as never, settings as never)
   let state: S | undefined
   try {
     await endTurn(turn, async () => {
-      state = await invoke(input)
+      state = await invoke(graph, input)
       for (;;) {
         const interrupts = interruptsIn(state)
-        if (interrupts.length === 0) return
+        if (interrupts.length === 0) {
+          if (callsModels && endsWithAnswer(state)) requireModel(turn, 'ai.model(…) to the graph')
+          return
+        }
         const answers: Record<string, unknown> = {}
         for (const { id, value } of interrupts) answers[String(id)] = await ask(value)
         results.resume()
-        state = await invoke(new Resume(answers))
+        state = await invoke(resumableOf(graph), new Resume(answers))
       }
     })
   } finally {
@@ -305,6 +330,27 @@ async function finish<S>(turn: Turn, graph: GraphLike<S>, input: object, options
   }
   // The turn has ended without an error.
   return state as S
+}
+
+/**
+ * What takes a {@link Resume}. An agent of `langchain` with middleware takes only LangGraph's own class for a command, and anything
+ * else for a new state. Its graph has the configuration of the agent.
+ */
+function resumableOf<S>(agent: GraphLike<S>): GraphLike<S> {
+  const { graph } = agent
+  // Its states are those of the agent.
+  return isRunnable(graph) ? (graph as GraphLike<S>) : agent
+}
+
+function isRunnable(value: unknown): value is GraphLike<unknown> {
+  return isObject(value) && 'invoke' in value && typeof value.invoke === 'function'
+}
+
+/** Whether the state ends with an answer. */
+function endsWithAnswer(state: unknown): boolean {
+  const messages = isRecord(state) ? state['messages'] : undefined
+  const last: unknown = Array.isArray(messages) ? messages.at(-1) : undefined
+  return isObject(last) && 'type' in last && last.type === 'ai'
 }
 
 /** Parallel nodes interrupt in any order, and in the next attempt in another one: what they ask decides who comes first. */

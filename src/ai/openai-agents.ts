@@ -11,8 +11,8 @@ import { APPROVAL_OPTIONS, askForApproval, rejectCall, type ApprovalOptions } fr
 import { readMessages, type MessagesOptions } from './messages.js'
 import { modelCalls, type ModelOptions } from './model.js'
 import { fromOpenAi, toOpenAiItems, usageOf, toolResultsIn, type OpenAiItem } from './openai-items.js'
-import { callTool } from './tools.js'
-import { endTurn, newTurn, type AgentRun, type Turn, type TurnOptions } from './turn.js'
+import { callTool, requireList } from './tools.js'
+import { endTurn, newTurn, requireModel, type AgentRun, type Turn, type TurnOptions } from './turn.js'
 
 /** A `Model` of OpenAI Agents. */
 export interface OpenAiModelLike {
@@ -50,7 +50,7 @@ export interface OpenAiAgents {
    * The code of a tool must not call methods of the run that record something, such as `requireInput`, and no other agent whose
    * model is durable: leave such tools out. Tools that the provider executes stay as they are.
    *
-   * @throws {TypeError} for another tool that this process executes, and for an unknown option.
+   * @throws {TypeError} for what is no list, for another tool that this process executes, and for an unknown option.
    */
   readonly tools: <T extends object>(tools: readonly T[], options?: ApprovalOptions) => T[]
   /**
@@ -64,8 +64,9 @@ export interface OpenAiAgents {
    * Waits for the result of `run()` to end.
    *
    * @throws As a rejection, why the model, a tool's step or an approval has failed, what the framework has thrown, or the reason of
-   *   the signal that aborted it. A `TypeError` when a tool waits for an approval that nobody asks for. An error when the framework wants
-   *   an approval for arguments that are no JSON object, as it does where a function decides about approvals.
+   *   the signal that aborted it. A `TypeError` when a tool waits for an approval that nobody asks for, and when no model of
+   *   {@link model} was called. An error when the framework wants an approval for arguments that are no JSON object, as it does where
+   *   a function decides about approvals.
    */
   readonly finish: (result: OpenAiResultLike | PromiseLike<OpenAiResultLike>) => Promise<void>
 }
@@ -97,13 +98,14 @@ export function openAiAgents(run: AgentRun, options: TurnOptions = {}): OpenAiAg
       return durableModel(turn, model, readOptions(options, ['show', 'retry'], 'model()'), unreadable)
     },
     tools: (tools, options = {}) => {
+      requireList(tools)
       const approval = readOptions(options, APPROVAL_OPTIONS, 'tools()')
       return tools.map((tool) => durableTool(turn, tool, approval, unreadable))
     },
     messages: async (options = {}) =>
       toOpenAiItems(await readMessages(run, readOptions(options, ['earlier'], 'messages()'))),
     // Code may return without awaiting it.
-    finish: (result) => observed(endTurn(turn, () => read(result, unreadable))),
+    finish: (result) => observed(endTurn(turn, () => read(turn, result, unreadable))),
   }
 }
 
@@ -265,6 +267,7 @@ function jsonIn(text: string): unknown {
 }
 
 async function read(
+  turn: Turn,
   result: OpenAiResultLike | PromiseLike<OpenAiResultLike>,
   unreadable: ReadonlySet<unknown>,
 ): Promise<void> {
@@ -282,4 +285,5 @@ async function read(
         )
       : new TypeError(`"${name}" waits for an approval: pass its tool through ai.tools()`)
   }
+  requireModel(turn, '"model: ai.model(…)" to new Agent()')
 }

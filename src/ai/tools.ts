@@ -36,6 +36,11 @@ export function durableTools<T extends Record<string, object>>(turn: Turn, tools
   return Object.fromEntries(wrapped) as T
 }
 
+/** @throws {TypeError} for the tools of a framework that takes a list, as AI SDK has them. */
+export function requireList(tools: unknown): void {
+  if (!Array.isArray(tools)) throw new TypeError('The tools must be a list, such as ai.tools([weather])')
+}
+
 function durableTool(turn: Turn, name: string, tool: object): object {
   const { execute, type } = tool as Unread
   if (typeof execute !== 'function') {

@@ -113,6 +113,14 @@ export async function endTurn(turn: Turn, loop: () => Promise<void>): Promise<vo
   turn.isBehind = false
 }
 
+/**
+ * @param how - What the code has to pass to the framework.
+ * @throws {TypeError} when no model of this turn was called: clients have not seen its answer, and no step has kept it.
+ */
+export function requireModel({ hasModel }: Turn, how: string): void {
+  if (!hasModel) throw new TypeError(`No model of ai.model() was called: pass ${how}`)
+}
+
 /** The id of the artifact with the answers of a turn, which begins with this message. */
 export function answerIdOf(messageId: string): string {
   return `answer-${messageId}`

@@ -5,6 +5,7 @@ import type { Execute } from 'a2a-tasks/server'
 import { memoryStore } from 'a2a-tasks/durable'
 import { fakeAgent, testDurable, type FakeAgent } from 'a2a-tasks/testing'
 import { expect, test } from 'vitest'
+import * as z from 'zod'
 import { describeWith } from '../installed.js'
 import { agentOf, ai, answer, modelOf, type Call } from './kit.js'
 
@@ -88,6 +89,18 @@ describeWith('ai', () => {
     )
     expect(asks).toEqual([['input-required', 'Window or aisle?']])
     expect(outputsOf(parts)).toEqual([{ state: 'completed', text: 'Booked Aisle' }])
+  })
+
+  test('a function answers a question with a schema by data', async () => {
+    const { parts } = await asked(
+      async (run) => {
+        const { seat } = await run.requireInput('Which seat?', { schema: z.object({ seat: z.string() }) })
+        return `Booked ${seat}`
+      },
+      [{ message: 'To Rome' }],
+      { options: { onQuestion: () => ({ parts: [{ data: { seat: 'aisle' } }] }) } },
+    )
+    expect(outputsOf(parts)).toEqual([{ state: 'completed', text: 'Booked aisle' }])
   })
 
   test('the model sees files and data', async () => {

@@ -629,6 +629,9 @@ describeWith('ai', () => {
     )
     await client.run('Hi')
     expect(errors).toEqual([expect.stringContaining('The tool "ask" has no function "execute"')])
+    const listed = await served((run) => void aiSdk(run).tools([] as never))
+    await listed.client.run('Hi')
+    expect(listed.errors).toEqual([expect.stringContaining('ai.tools({ weather })')])
   })
 })
 

@@ -4,9 +4,9 @@ import { langChain, type GraphOptions } from 'a2a-tasks/ai'
 import { fakeAgent } from 'a2a-tasks/testing'
 import { expect, test } from 'vitest'
 import { rowsOf } from '../guide.js'
-import { describeWith } from '../installed.js'
+import { describeWith, loadFramework } from '../installed.js'
 import { canceledSignalOf, seenOf } from '../seen.js'
-import { agentOf, answer, lang, modelOf, toolOf, type Answer, type Call } from './kit.js'
+import { agentOf, answer, lang, modelOf, toolOf, type Answer, type Call, type Message } from './kit.js'
 
 const ROME = { city: 'Rome' }
 const CALL: [string, string, object][] = [['weather', 'c1', ROME]]
@@ -202,10 +202,51 @@ describeWith('@langchain/langgraph', () => {
   test('what is no chat model, and no tool, is refused', async () => {
     const { errors } = await seenOf((run) => {
       const ai = langChain(run)
-      expect(() => ai.model({})).toThrow('must be a chat model')
+      for (const each of [{}, 'gpt-5' as never]) expect(() => ai.model(each)).toThrow('must be a chat model')
+      expect(() => ai.tools({ weather: {} } as never)).toThrow('must be a list')
+      const ofAiSdk = { inputSchema: {}, execute: () => 1 }
+      expect(() => ai.tools([ofAiSdk])).toThrow('A tool is no tool of LangChain')
+      const ofProvider = { type: 'web_search' }
+      expect(ai.tools([ofProvider])).toEqual([ofProvider])
       ai.tools([{ name: 'other', invoke: () => 1 }])
     })
     expect(errors).toEqual([expect.stringContaining('"other" is no tool of LangChain')])
+  })
+
+  test('the result of a graph is no graph', async () => {
+    const { errors } = await seenOf(async (run) => {
+      const { createReactAgent } = await lang()
+      const ai = langChain(run)
+      const agent = createReactAgent({ llm: ai.model(await modelOf([answer(['Sunny'])])), tools: [] })
+      await ai.finish(agent.invoke({ messages: await ai.messages() }, {}) as never, {})
+    })
+    expect(errors).toEqual([expect.stringContaining('ai.finish(graph, input)')])
+  })
+
+  test('a model that is not of ai.model() fails the task, and a message of code does not', async () => {
+    const { createReactAgent, StateGraph, MessagesAnnotation, AIMessageChunk } = await lang()
+    const { FakeListChatModel } = await loadFramework<{
+      readonly FakeListChatModel: new (fields: object) => object
+    }>('@langchain/core/utils/testing')
+    const bare = new FakeListChatModel({ responses: ['Sunny'] })
+    const { type, errors } = await seenOf(async (run) => {
+      const ai = langChain(run)
+      await ai.finish(createReactAgent({ llm: bare, tools: [] }), { messages: await ai.messages() })
+    })
+    expect({ type, errors }).toEqual({
+      type: 'failed',
+      errors: [expect.stringContaining('pass ai.model(…)')],
+    })
+    const graph = new StateGraph(MessagesAnnotation)
+      .addNode('one', () => ({ messages: [new AIMessageChunk({ content: 'Closed today' })] }))
+      .addEdge('__start__', 'one')
+      .compile()
+    const coded = await seenOf(async (run) => {
+      const ai = langChain(run)
+      const { messages } = await ai.finish(graph, { messages: await ai.messages() })
+      return String((messages.at(-1) as Message).content)
+    })
+    expect(coded).toMatchObject({ type: 'completed', errors: [] })
   })
 
   test.each(['v1', 'v2'] as const)('calls with the same id are calls of their own: %s', async (version) => {

@@ -5,6 +5,7 @@ import { testPrograms } from '../programs.js'
 const USES = `
 import { Annotation, StateGraph } from '@langchain/langgraph'
 import { FakeListChatModel } from '@langchain/core/utils/testing'
+import { createAgent } from 'langchain'
 import { langChain } from 'a2a-tasks/ai'
 import type { Run } from 'a2a-tasks/server'
 
@@ -18,13 +19,16 @@ const graph = new StateGraph(State)
   .compile()
 const { text } = await ai.finish(graph, { text: '' }, { config: { recursionLimit: 5 }, ask: async () => 1 })
 const same: string = text
+const agent = createAgent({ model: ai.model(new FakeListChatModel({ responses: ['Hello'] })), tools: [] })
+const { messages } = await ai.finish(agent, { messages: await ai.messages() })
+const last: string | undefined = messages.at(-1)?.text
 `
 
 describeWith('@langchain/langgraph', () => {
   testPrograms({
     page: 'docs/guides/langgraph.md',
     mark: 'langgraph',
-    packages: ['@langchain'],
+    packages: ['@langchain', 'langchain'],
     uses: USES,
   })
 })

@@ -252,10 +252,27 @@ describeWith('@openai/agents', () => {
     const { errors } = await seenOf((task) => {
       const ai = openAiAgents(task)
       expect(() => ai.model('gpt-5' as never)).toThrow('one of a provider')
+      expect(() => ai.tools({ weather: {} } as never)).toThrow('must be a list')
       ai.tools([{ type: 'shell', name: 'shell' }])
     })
     expect(errors).toEqual([expect.stringContaining('The tool "shell" is no function')])
   })
+
+  test.each([true, false])(
+    'a model that is not of ai.model() fails the task: streamed %s',
+    async (stream) => {
+      const model = await modelOf([answer(['Sunny'])])
+      const { type, errors } = await seenOf(async (task) => {
+        const { Agent, run } = await openAi()
+        const ai = openAiAgents(task)
+        await ai.finish(run(new Agent({ name: 'Travel', model }), await ai.messages(), { stream }))
+      })
+      expect({ type, errors }).toEqual({
+        type: 'failed',
+        errors: [expect.stringContaining('pass "model: ai.model(…)" to new Agent()')],
+      })
+    },
+  )
 
   test.each([
     ['{"city": ', {}],
