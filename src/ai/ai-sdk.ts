@@ -45,7 +45,8 @@ export interface AiSdk {
    * `execute` must not call methods of the run that record something, such as `requireInput`: leave tools that do out. Tools that
    * the provider executes stay as they are.
    *
-   * @throws {TypeError} for a list, and for a tool without a function that executes it.
+   * @throws {TypeError} for a list, for a tool without a function that executes it, and for one of Mastra with `requireApproval` or a
+   *   `suspendSchema`. A call of one that suspends makes the task fail.
    */
   readonly tools: <T extends Record<string, object>>(tools: T) => T
   /**
@@ -128,7 +129,9 @@ async function readResult(turn: Turn, ended: ResultLike): Promise<void> {
   // The content of a stream is a promise that no code would await: also of AI SDK 6, where the stream has another name.
   const parts: unknown = ended.stream ?? ('fullStream' in ended ? undefined : ended.content)
   if (!isIterable(parts))
-    throw new TypeError('ai.finish() takes a result of AI SDK 7: run "npm install ai@7"')
+    throw new TypeError(
+      'ai.finish() takes a result of AI SDK 7: run "npm install ai@7". Of Mastra, await the promise of the agent instead',
+    )
   for await (const part of parts) note(turn, waiting, part)
   for (const tool of waiting.values()) {
     throw new TypeError(

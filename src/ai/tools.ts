@@ -13,6 +13,8 @@ import { failed, inputField, jsonOf, keepCall, outputField, showCall, textOfAny,
 interface CallOptions {
   readonly toolCallId: string
   readonly abortSignal?: AbortSignal | undefined
+  /** Of Mastra, which gives the id here. */
+  readonly agent?: { readonly toolCallId: string } | undefined
 }
 
 type Work = (input: unknown, options: CallOptions) => unknown
@@ -50,21 +52,42 @@ function durableTool(turn: Turn, name: string, tool: object): object {
     )
   }
   refuseRecording(name, execute)
+  requireWithoutPause(name, tool)
   // A function of the tool's own types, which the framework respects.
   const work = execute.bind(tool) as Work
   turn.toolNames.add(name)
   return {
     ...tool,
     async execute(input: unknown, options: CallOptions): Promise<unknown> {
-      const { toolCallId: id } = options
+      const id = options.agent?.toolCallId ?? options.toolCallId
       try {
         await requireAsked(turn, { id, name, tool, input })
       } catch (error) {
         throw failed(turn, error, id)
       }
-      return await callTool(turn, { name, work, input }, options)
+      return await callTool(turn, { name, work, input }, withoutPause(name, { ...options, toolCallId: id }))
     },
   }
+}
+
+/** Tools of Mastra that stop its loop: their turn would end without their work. */
+function requireWithoutPause(name: string, tool: object): void {
+  const { requireApproval, suspendSchema }: Unread = { ...tool }
+  if (requireApproval !== undefined && requireApproval !== false) throw pauses(name, 'has requireApproval')
+  if (suspendSchema !== undefined) throw pauses(name, 'has a suspendSchema')
+}
+
+/** As {@link requireWithoutPause}, for a tool that does not say it. */
+function withoutPause(name: string, { agent, ...options }: CallOptions): CallOptions {
+  const suspend = (): never => {
+    throw pauses(name, 'calls suspend()')
+  }
+  return agent === undefined ? options : { ...options, agent: { ...agent, ...{ suspend } } }
+}
+
+function pauses(name: string, what: string): TypeError {
+  const text = `The tool "${name}" ${what}: ask by run.approve() or run.requireInput() in its "execute" instead, and leave the tool out of tools()`
+  return Object.assign(new TypeError(text), { code: 'CALLED_IN_STEP' })
 }
 
 interface Callable {

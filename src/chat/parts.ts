@@ -21,9 +21,11 @@ interface Piece {
   /** The artifact that it is of. Absent for calls of tools and the like. */
   readonly owner?: string
   text?: string
+  /** How many empty lines at its beginning are left out. */
+  readonly cut?: number
   readonly json?: string
   readonly chunks: readonly ChatChunk[]
-  /** An earlier message of the chat shows it. */
+  /** An earlier message of the chat shows it, or an earlier step of this one. */
   readonly isEarlier: boolean
 }
 
@@ -34,9 +36,11 @@ export interface Parts {
   readonly append: (owner: string, parts: readonly AnyPart[]) => void
   /** Shows the artifact as it is now. */
   readonly show: (owner: string, parts: readonly AnyPart[]) => void
+  /** Begins a step with these calls of tools, which leave the step before. What is replaced later is removed since here. */
+  readonly beginStep: (toolCallIds: readonly string[]) => void
   /** Ends the text that is open. */
   readonly close: () => void
-  /** Whether artifacts have text: in this message, or in any of the task. */
+  /** Whether artifacts have text: in this step, or in any of the task. */
   readonly hasText: (isAny: boolean) => boolean
   /** What follows is shown by an earlier message, until it is set back. */
   isEarlier: boolean
@@ -82,8 +86,14 @@ export function partsWriter(write: (chunk: ChatChunk) => void): Parts {
     if (last?.text !== undefined && last.owner === owner && last.isEarlier === isEarlier) {
       count(text.length)
       last.text += text
-    } else add({ owner, text, chunks: [] })
-    if (!isEarlier) writeText(text)
+      if (!isEarlier) writeText(text)
+      return
+    }
+    const before = pieces.findLast((piece) => piece.owner === owner && piece.text !== undefined)
+    // What parts it from the text before is of no use where that is elsewhere.
+    const cut = before?.isEarlier === true ? text.length - text.replace(/^\n+/, '').length : 0
+    add({ owner, text, cut, chunks: [] })
+    if (!isEarlier && text.length > cut) writeText(text.slice(cut))
   }
 
   const append = (owner: string, added: readonly AnyPart[]): void => {
@@ -108,12 +118,25 @@ export function partsWriter(write: (chunk: ChatChunk) => void): Parts {
   const rewrite = (): void => {
     close()
     write({ type: 'reset-step' })
-    for (const { text, chunks, isEarlier } of pieces) {
+    for (const { text = '', cut = 0, chunks, isEarlier } of pieces) {
       if (isEarlier) continue
       close()
-      if (text !== undefined) writeText(text)
+      if (text.length > cut) writeText(text.slice(cut))
       for (const chunk of chunks) write(chunk)
     }
+  }
+
+  const beginStep = (toolCallIds: readonly string[]): void => {
+    const isMoved = ({ chunks, isEarlier }: Piece): boolean =>
+      !isEarlier && chunks.some((chunk) => 'toolCallId' in chunk && toolCallIds.includes(chunk.toolCallId))
+    const moved = pieces.filter(isMoved)
+    pieces = pieces.filter((piece) => !isMoved(piece))
+    if (moved.length > 0) rewrite()
+    close()
+    pieces = [...pieces.map((piece) => ({ ...piece, isEarlier: true })), ...moved]
+    write({ type: 'finish-step' })
+    write({ type: 'start-step' })
+    for (const chunk of moved.flatMap(({ chunks }) => chunks)) write(chunk)
   }
 
   const chunksOf = (part: AnyPart): ChatChunk[] => {
@@ -128,7 +151,7 @@ export function partsWriter(write: (chunk: ChatChunk) => void): Parts {
 
   const parts: Parts = {
     put: (...chunks) => add({ chunks }),
-    ...{ append, show, close, isEarlier: false },
+    ...{ append, show, beginStep, close, isEarlier: false },
     hasText: (isAny) => pieces.some(({ text, isEarlier }) => text !== undefined && (isAny || !isEarlier)),
   }
   return parts

@@ -29,6 +29,15 @@ interface ShownCall {
   readonly isAsked: boolean
   /** An earlier message of the chat shows it, and this one does not. */
   readonly isEarlier: boolean
+  /** The step of the message that shows it. */
+  readonly step: number
+}
+
+/** A question that is an approval of a call of a tool. */
+interface Asked {
+  readonly question: OpenQuestion
+  readonly approvalId: string
+  readonly toolCallId: string
 }
 
 export interface Reply {
@@ -48,13 +57,16 @@ interface ReplyOptions {
   readonly id: () => string
   /** The message that the reply continues, with the approvals that it has answered. */
   readonly continued?: ChatMessage | undefined
+  /** Other messages of the assistant about the same task. The calls of tools that are over in them are not shown again. */
+  readonly earlier?: readonly ChatMessage[]
   /** Whether approvals have a form of their own. Otherwise they are questions as all others. Default is that they have. */
   readonly hasApprovals?: boolean
 }
 
 const TOOL = { providerExecuted: true, dynamic: true } as const
 
-export function writeReply({ write, id, continued, hasApprovals = true }: ReplyOptions): Reply {
+export function writeReply(options: ReplyOptions): Reply {
+  const { write, id, continued, earlier = [], hasApprovals = true } = options
   const parts = partsWriter((chunk) => {
     begin()
     write(chunk)
@@ -63,23 +75,24 @@ export function writeReply({ write, id, continued, hasApprovals = true }: ReplyO
   /** The calls of tools by the ids of the questions about them. */
   const approvals = new Map<string, string>()
   const closed: { readonly toolCallId: string; readonly isApproved: boolean }[] = []
-  for (const part of continued?.parts ?? []) {
-    const { toolCallId, toolName: name, state, approval }: Unread = { ...part }
-    if (typeof toolCallId !== 'string' || typeof name !== 'string') continue
-    let isOver = typeof state === 'string' && state.startsWith('output-')
-    const { id: approvalId, approved } = isRecord(approval) ? approval : {}
+  for (const { toolCallId, name, isOver, isAsked } of callsOf(earlier)) {
+    if (isOver) calls.set(toolCallId, { name, isOver, isAsked, isEarlier: true, step: 0 })
+  }
+  for (const { toolCallId, name, isOver, isAsked, state, approval } of callsOf(
+    continued ? [continued] : [],
+  )) {
+    const { id: approvalId, approved } = approval
     if (typeof approvalId === 'string') approvals.set(approvalId, toolCallId)
-    if (state === 'approval-responded' && approvalId === toolCallId) {
-      // It is about no call of a tool, and over with the answer.
-      closed.push({ toolCallId, isApproved: approved === true })
-      isOver = true
-    }
-    calls.set(toolCallId, { name, isOver, isAsked: approvalId !== undefined, isEarlier: false })
+    // It is about no call of a tool, and over with the answer.
+    const isClosed = state === 'approval-responded' && approvalId === toolCallId
+    if (isClosed) closed.push({ toolCallId, isApproved: approved === true })
+    calls.set(toolCallId, { name, isOver: isOver || isClosed, isAsked, isEarlier: false, step: 0 })
   }
   /** By questions: the messages that have asked each. */
   const askings = new Map<string, readonly string[]>()
   const sources = new Set<string>()
   let hasBegun = false
+  let step = 1
   let hasReports = false
   let told: ChatMetadata['a2a'] | undefined
   let lastReasoning: string | undefined
@@ -115,11 +128,18 @@ export function writeReply({ write, id, continued, hasApprovals = true }: ReplyO
     const isOver = state !== 'called' && state !== 'progress'
     // An earlier message shows those that are over. Another turn may use the id again.
     if (parts.isEarlier ? !isOver : known?.isOver === true && state !== 'called') return
-    if (known === undefined || known.isOver || known.isEarlier) {
+    const isNew = known === undefined || known.isOver || known.isEarlier
+    if (isNew) {
       parts.put({ type: 'tool-input-available', toolCallId, toolName: name, input: input ?? null, ...TOOL })
     }
     const isAsked = known?.isAsked === true
-    calls.set(toolCallId, { name, isOver, isAsked, isEarlier: parts.isEarlier })
+    calls.set(toolCallId, {
+      name,
+      isOver,
+      isAsked,
+      isEarlier: parts.isEarlier,
+      step: isNew ? step : known.step,
+    })
     parts.put(...outcomeOf(call, isAsked))
   }
 
@@ -205,37 +225,75 @@ export function writeReply({ write, id, continued, hasApprovals = true }: ReplyO
     parts.isEarlier = false
   }
 
-  /** Asks for an approval of a call of a tool, whose id it returns. */
-  const ask = ({ id, message, toolCallId: about = '' }: OpenQuestion, approvalId: string): string => {
-    const [name = id] = id.split('#', 1)
-    const call = calls.get(about)
-    const isOpen = call?.isOver === false && !call.isEarlier
-    const toolCallId = approvals.get(approvalId) ?? (isOpen ? about : approvalId)
-    // A question that is about no call of a tool is one itself.
-    if (toolCallId === approvalId) showCall({ id: approvalId, name, state: 'called', input: { message } })
-    calls.set(toolCallId, { name, isOver: false, isAsked: true, isEarlier: false })
-    parts.put({ type: 'tool-approval-request', approvalId, toolCallId, reason: message })
-    return toolCallId
-  }
-
   /** Where words have answered an approval, it is asked again: AI SDK takes the first of several approvals with one id. */
   const approvalIdOf = (id: string, asking: Message | undefined): string => {
     const at = askings.get(id)?.indexOf(asking?.messageId ?? '') ?? 0
     return at > 0 ? `${id}/${at + 1}` : id
   }
 
+  const beginStep = (toolCallIds: readonly string[]): void => {
+    step += 1
+    parts.beginStep(toolCallIds)
+    for (const id of toolCallIds) {
+      const call = calls.get(id)
+      if (call !== undefined) calls.set(id, { ...call, step })
+    }
+  }
+
+  /** The call of a tool that a question is about: the one that it names, or the only one of the tool with its name. */
+  const callAbout = ({ id, toolCallId }: OpenQuestion): string | undefined => {
+    const isIn = ([, call]: readonly [string, ShownCall]): boolean =>
+      call.step === step && !call.isOver && !call.isAsked && !call.isEarlier
+    const open = [...calls].filter(isIn)
+    const found = open.filter(([key, { name }]) =>
+      toolCallId === undefined ? name === nameOf(id) : key === toolCallId,
+    )
+    return found.length === 1 ? found[0]?.[0] : undefined
+  }
+
+  /** Asks for approvals of calls of tools. A question that is about no call of this step is one itself. */
+  const ask = (questions: readonly OpenQuestion[], asking: Message | undefined): readonly Asked[] => {
+    const asked: Asked[] = []
+    for (const question of questions) {
+      const approvalId = approvalIdOf(question.id, asking)
+      const about = approvals.get(approvalId) ?? callAbout(question)
+      const isFree = about !== undefined && asked.every(({ toolCallId }) => toolCallId !== about)
+      asked.push({ question, approvalId, toolCallId: isFree ? about : approvalId })
+    }
+    const ids = asked.map(({ toolCallId }) => toolCallId)
+    // AI SDK sends the answers when each call of the last step has an answer or is over.
+    const isOthers = ([id, call]: readonly [string, ShownCall]): boolean =>
+      call.step === step && !call.isOver && !call.isEarlier && !ids.includes(id)
+    if ([...calls].some(isOthers)) beginStep(ids)
+    for (const { question, approvalId, toolCallId } of asked) {
+      const { id, message } = question
+      const name = nameOf(id)
+      if (toolCallId === approvalId) showCall({ id: approvalId, name, state: 'called', input: { message } })
+      const shown = calls.get(toolCallId)
+      calls.set(toolCallId, {
+        name,
+        isOver: false,
+        isAsked: true,
+        isEarlier: false,
+        step: shown?.step ?? step,
+      })
+      parts.put({ type: 'tool-approval-request', approvalId, toolCallId, reason: message })
+    }
+    return asked
+  }
+
   const answered: Reply['answered'] = (message, answers) => {
-    for (const question of questionsIn(message).filter(hasOwnForm)) {
-      const { id } = question
-      if (!answers.has(id)) continue
-      const approved = answers.get(id) === 'approve'
-      const approvalId = approvalIdOf(id, message)
-      const toolCallId = ask(question, approvalId)
+    const isAnswered = (question: OpenQuestion): boolean => hasOwnForm(question) && answers.has(question.id)
+    const asked = ask(questionsIn(message).filter(isAnswered), message)
+    for (const { question, approvalId, toolCallId } of asked) {
+      const approved = answers.get(question.id) === 'approve'
       parts.put({ type: 'tool-approval-response', approvalId, approved })
       if (toolCallId !== approvalId) continue
-      calls.set(toolCallId, { name: approvalId, isOver: true, isAsked: true, isEarlier: false })
+      calls.set(toolCallId, { name: approvalId, isOver: true, isAsked: true, isEarlier: false, step })
       parts.put(outcomeOfApproval(toolCallId, approved))
     }
+    // As where the answer continues the message.
+    if (asked.length > 0) beginStep([])
   }
 
   const finish = (result: RunResult): void => {
@@ -255,9 +313,9 @@ export function writeReply({ write, id, continued, hasApprovals = true }: ReplyO
       case 'auth-required': {
         const questions = openQuestionsOf(result.task)
         for (const question of questions) {
-          if (hasOwnForm(question)) ask(question, approvalIdOf(question.id, result.task.message))
-          else parts.put({ type: 'data-question', id: question.id, data: question })
+          if (!hasOwnForm(question)) parts.put({ type: 'data-question', id: question.id, data: question })
         }
+        ask(questions.filter(hasOwnForm), result.task.message)
         if (questions.length === 0) parts.append('/question', [{ text: result.text }])
         return
       }
@@ -278,6 +336,30 @@ export function writeReply({ write, id, continued, hasApprovals = true }: ReplyO
     write({ type: 'finish' })
   }
   return { skip, event, answered, end }
+}
+
+/** The name of the tool or of the question, without what makes the id unique. */
+function nameOf(id: string): string {
+  return id.split('#', 1)[0] ?? id
+}
+
+interface CallInMessage extends Pick<ShownCall, 'name' | 'isOver' | 'isAsked'> {
+  readonly toolCallId: string
+  readonly state: unknown
+  readonly approval: Unread
+}
+
+/** The calls of tools that these messages show. */
+function callsOf(messages: readonly ChatMessage[]): CallInMessage[] {
+  return messages.flatMap(({ parts }) =>
+    parts.flatMap((part): CallInMessage[] => {
+      const { toolCallId, toolName: name, state, preliminary, approval: given }: Unread = { ...part }
+      if (typeof toolCallId !== 'string' || typeof name !== 'string') return []
+      const approval = isRecord(given) ? given : {}
+      const isOver = typeof state === 'string' && state.startsWith('output-') && preliminary !== true
+      return [{ toolCallId, name, state, isOver, approval, isAsked: approval['id'] !== undefined }]
+    }),
+  )
 }
 
 /** What the state of a call says. `isAsked`: the user was asked for it. */

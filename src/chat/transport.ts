@@ -119,6 +119,8 @@ async function send(
     write,
     id: () => (isAnswer ? target.id : replyIdOf(id ?? request.chatId)),
     continued: isAnswer ? target : undefined,
+    earlier:
+      task === undefined ? [] : request.messages.filter((each) => each !== target && isAbout(each, task)),
   })
   // While it waits, it does not change.
   if (task !== undefined) reply.skip({ type: 'task', task })
@@ -135,6 +137,10 @@ async function send(
   }
   const message = compact({ parts: partsOf(target), messageId: id, taskId: task?.id })
   reply.end(await runInContext(agent, message, last.contextId ?? { wished: request.chatId }, options))
+}
+
+function isAbout(message: ChatMessage, task: RemoteTask): boolean {
+  return message.role === 'assistant' && lastTaskOf([message]).taskId === task.id
 }
 
 /** The task that waits for the message. Approvals go to theirs in any case. */

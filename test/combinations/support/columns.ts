@@ -469,7 +469,7 @@ async function schedules(row: Row): Promise<void> {
   const ended = async (): Promise<number> => await tasks.countTasks({ state: 'completed' })
   await expect.poll(ended, { timeout: 10_000 }).toBeGreaterThan(0)
   await two[0]?.pause('tick')
-  expect(await two[1]?.list()).toEqual([{ name: 'tick', isPaused: true }])
+  expect(await two[1]?.list()).toEqual([{ name: 'tick', isPaused: true, missed: 'last' }])
   const at = (await tasks.listTasks({ state: 'completed' })).map(({ messages }) => messages[0]?.messageId)
   expect(new Set(at).size).toBe(at.length)
 }
