@@ -24,15 +24,15 @@ export const SIZES = {
  * common with those counts once. By `kB` at most.
  */
 export const ADDED = [
-  { name: 'aiSdk', entry: 'ai', beside: ['server'], kB: 6.2 },
-  { name: 'openAiAgents', entry: 'ai', beside: ['server'], kB: 6.2 },
-  { name: 'langChain', entry: 'ai', beside: ['server'], kB: 6.3 },
+  { name: 'aiSdk', entry: 'ai', beside: ['server'], kB: 6.5 },
+  { name: 'openAiAgents', entry: 'ai', beside: ['server'], kB: 6.5 },
+  { name: 'langChain', entry: 'ai', beside: ['server'], kB: 6.7 },
   { name: 'agentTool', entry: 'ai', beside: ['client'], kB: 3 },
   { name: 'openAiAgentTool', entry: 'ai', beside: ['client'], kB: 3 },
   { name: 'langChainAgentTool', entry: 'ai', beside: ['client'], kB: 3 },
   { name: 'agentModel', entry: 'ai', beside: ['client'], kB: 3.2 },
-  { name: 'a2aChatTransport', entry: 'chat', beside: ['client'], kB: 4.8 },
-  { name: 'createAgUiHandler', entry: 'ag-ui', beside: ['server', 'client'], kB: 7.8 },
+  { name: 'a2aChatTransport', entry: 'chat', beside: ['client'], kB: 5.4 },
+  { name: 'createAgUiHandler', entry: 'ag-ui', beside: ['server', 'client'], kB: 8.4 },
   { name: 'createMcpHandler', entry: 'mcp', beside: ['server', 'client'], kB: 14.5 },
 ] as const
 
