@@ -51,14 +51,14 @@ describeWith('@modelcontextprotocol/server', () => {
       'AI SDK: results, errors and questions, with a crash at each write',
       { timeout: 240_000 },
       async () => {
-        const client = await connect(await serve())
+        const served = await serve()
         const model = await aiKit.modelOf([
           aiKit.answer(['Let me see.'], CALLS),
           aiKit.answer([], [['book', 'c3', { city: 'Rome' }]]),
           aiKit.answer(['Booked']),
         ])
         const execute: Execute = async (run) => {
-          const { aiSdk: tools } = await mcpTools(run, client)
+          const { aiSdk: tools } = await mcpTools(run, await connect(served))
           await aiKit.agentOf(model, { more: () => ({ tools }) })(run)
         }
         const report = await testDurable(execute, {
@@ -78,14 +78,14 @@ describeWith('@modelcontextprotocol/server', () => {
       'OpenAI Agents: results, errors and questions, with a crash at each write',
       { timeout: 240_000 },
       async () => {
-        const client = await connect(await serve())
+        const served = await serve()
         const model = await openAiKit.modelOf([
           openAiKit.answer(['Let me see.'], CALLS),
           openAiKit.answer([], [['book', 'c3', { city: 'Rome' }]]),
           openAiKit.answer(['Booked']),
         ])
         const execute: Execute = async (run) => {
-          const { openAiAgents: tools } = await mcpTools(run, client)
+          const { openAiAgents: tools } = await mcpTools(run, await connect(served))
           const { Agent, run: start } = await openAiKit.openAi()
           const ai = openAiAgents(run)
           const agent = new Agent({ name: 'Travel', model: ai.model(model), tools })
@@ -106,13 +106,13 @@ describeWith('@modelcontextprotocol/server', () => {
       'LangGraph: results, errors and questions, with a crash at each write',
       { timeout: 240_000 },
       async () => {
-        const client = await connect(await serve())
+        const served = await serve()
         const model = await langKit.modelOf([
           langKit.answer(['Let me see.'], CALLS),
           langKit.answer([], [['book', 'c3', { city: 'Rome' }]]),
           langKit.answer(['Booked']),
         ])
-        const report = await testDurable((run) => inGraph(run, client, model), {
+        const report = await testDurable(async (run) => inGraph(run, await connect(served), model), {
           messages: ['To Rome', { answers: { 'book c3': { seats: 2 } } }],
         })
         expect(report.crashPoints).toBeGreaterThan(10)
@@ -126,8 +126,9 @@ describeWith('@modelcontextprotocol/server', () => {
 
     it('code: each call once, with a crash at each write', { timeout: 240_000 }, async () => {
       const served = await serve()
-      const client = await connect(served)
       const execute: Execute = async (run) => {
+        // As in a process of its own: a call that one has left behind would get the answer for another.
+        const client = await connect(served)
         const { call } = await mcpTools(run, client, { tools: ['price', 'fail', 'book'] })
         const { data } = await call('price', { city: 'Rome' })
         const failed = await call('fail', { city: 'Oslo' }).catch((error: unknown) => error)
