@@ -57,7 +57,7 @@ export async function run(
 /** A folder until the test is over. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'a2a-command-line-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
   return folder
 }
 
