@@ -2,7 +2,7 @@
  * The option `perKey` of workers: the turns of each key, in documents that all workers of the store change.
  *
  * A document has the turns of many keys, by a hash, so that their number is bounded. A turn that has begun counts until the
- * worker removes it, or its task has lost the lease under which it began. The latter is looked at by turns that have waited,
+ * worker removes it, or its task has lost the lease under which it began. The latter is looked at by the turn that comes next,
  * and when its own task is recovered.
  *
  * @module

@@ -49,7 +49,7 @@ export interface Entered {
   readonly slots: Slots
   /** When it looks again, in ms from now. 0 for one that begins. */
   readonly waitMs: number
-  /** Those that have begun, if this turn has waited for one of them to end, and looks again. */
+  /** Those that have begun, if this turn comes next and waits for one of them to end. */
   readonly before: readonly Holder[]
 }
 
@@ -108,12 +108,11 @@ export function entered(
   }
   const isListed = known !== undefined || others.length < MAX_WAITING
   const waiting = isListed ? [...others.slice(0, ahead), waiter, ...others.slice(ahead)] : others
-  // Those ahead may be canceled by now, and look no more.
-  const looksAgain = known !== undefined || !isListed
+  const isNext = known !== undefined && ahead === 0 && held.length >= bounds.max
   return {
     slots: { ...slots, waiting },
     waitMs: isListed ? waitMs(slots, ahead, bounds, now) : unlistedMs(id),
-    before: looksAgain && held.length >= bounds.max ? held : [],
+    before: isNext ? held : [],
   }
 }
 
