@@ -433,24 +433,8 @@ export interface LeasedTasks<S extends string = TaskState> extends SyncTasks<S> 
    *   negative one is a head start. Default is 0. Unless it is positive, processes that {@link takeDue} are told.
    */
   handOut(taskId: string, inMs?: number): Promise<boolean>
-  /**
-   * Has a sweep find a task `inMs` from now that was handed out or postponed, if no process has taken it. Unless `inMs` is
-   * positive, processes that {@link takeDue} are told.
-   *
-   * @returns `false` when the task does not wait in this way.
-   */
-  handOutSoon(key: TaskKey, inMs: number): Promise<boolean>
-  /**
-   * As {@link handOut}, of a task whose work is not to begin yet: a sweep finds it in `inMs`, or when {@link handOutSoon} says so.
-   */
-  postpone(taskId: string, inMs: number): Promise<boolean>
-  /** The id of the lease that this process holds of the task. */
-  leaseOf(taskId: string): string | undefined
-  /**
-   * Whether the task has this lease, which has not expired. One that has expired is then over for good: its process cannot renew
-   * it any more, and a sweep recovers the task.
-   */
-  isHeld(key: TaskKey, leaseId: string): Promise<boolean>
+  /** Has a sweep find a task `inMs` from now that was handed out, if no process has taken it. */
+  handOutSoon(key: TaskKey, inMs: number): Promise<void>
   /**
    * Has this process look for work that no process does, as sweeps do, for as long as {@link LeasedTasksListener.hasRoom}. From
    * now on it also looks when another process hands a task out, where the store has hints.

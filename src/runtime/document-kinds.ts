@@ -32,7 +32,5 @@ export const GATEWAY_END = 'gateway-ended'
 export const BUDGET_WINDOW = 'budget:'
 /** Up to which time the tasks of a schedule have begun. */
 export const SCHEDULE = 'schedule'
-/** The turns of some keys: the rest of the kind is the beginning of a hash of each of them. */
-export const KEY_SLOTS = 'slots:'
 /** The span of a task that a process has released. */
 export const TRACE = 'trace'

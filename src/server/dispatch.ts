@@ -97,7 +97,7 @@ export class TurnDispatcher {
   send(
     { id: taskId, generation, owner }: TaskSnapshot,
     priority: number,
-    again?: (inMs: number) => Promise<unknown>,
+    again?: (inMs: number) => Promise<void>,
   ): void {
     const dispatch = this.#dispatch
     if (dispatch === 'store') return

@@ -149,35 +149,53 @@ export type CompleteLimits = { readonly [L in keyof Omit<HandlerLimits, Budgets>
 }
 
 const DAY_MS = 86_400_000
-
-type Check = (option: string, value: unknown) => number
-
-/** The default of each, and its check. */
 const LIMITS = {
-  maxBodyBytes: [4_194_304, requireFinite],
-  bodyTimeoutMs: [BODY_TIMEOUT_MS, requireDelay],
+  maxBodyBytes: 4_194_304,
+  bodyTimeoutMs: BODY_TIMEOUT_MS,
   /** Depends on `maxBodyBytes`: see {@link toLimits}. */
-  maxBodyBytesInFlight: [0, requirePositive],
-  maxNodes: [MAX_NODES, requireWhole],
-  maxDepth: [100, requireWhole],
+  maxBodyBytesInFlight: 0,
+  maxNodes: MAX_NODES,
+  maxDepth: 100,
   /** Depends on the heap: see {@link toLimits}. */
-  maxPendingBytes: [0, requirePositive],
-  stalledTimeoutMs: [STALLED_TIMEOUT_MS, requireDelay],
-  runTimeoutMs: [Infinity, requireDelay],
-  maxDelegationDepth: [MAX_DEPTH, requireWhole],
-  maxStepBytes: [1_048_576, requireWhole],
-  maxSteps: [10_000, requireWhole],
-  maxJournalBytes: [67_108_864, requireWhole],
-  waitingRunMs: [60_000, requireDelay],
-  maxRuns: [10_000, requireWhole],
-  maxStreams: [100_000, requireWhole],
-  maxWaitingTasks: [10_000, requireBound],
+  maxPendingBytes: 0,
+  stalledTimeoutMs: STALLED_TIMEOUT_MS,
+  runTimeoutMs: Infinity,
+  maxDelegationDepth: MAX_DEPTH,
+  maxStepBytes: 1_048_576,
+  maxSteps: 10_000,
+  maxJournalBytes: 67_108_864,
+  waitingRunMs: 60_000,
+  maxRuns: 10_000,
+  maxStreams: 100_000,
+  maxWaitingTasks: 10_000,
   /** Depends on the manager: see {@link toLimits}. */
-  waitingTimeoutMs: [0, requirePositive],
-  maxTasksPerOwner: [Infinity, requireBound],
-  maxRunsPerOwner: [Infinity, requireBound],
-  maxStreamsPerOwner: [Infinity, requireBound],
-} satisfies { readonly [L in keyof Omit<HandlerLimits, Budgets>]-?: readonly [number, Check] }
+  waitingTimeoutMs: 0,
+  maxTasksPerOwner: Infinity,
+  maxRunsPerOwner: Infinity,
+  maxStreamsPerOwner: Infinity,
+}
+/** The other limits are positive numbers. */
+const CHECKS: Readonly<Record<string, (option: string, value: unknown) => number>> = {
+  bodyTimeoutMs: requireDelay,
+  maxBodyBytesInFlight: requirePositive,
+  maxNodes: requireWhole,
+  maxDepth: requireWhole,
+  maxPendingBytes: requirePositive,
+  stalledTimeoutMs: requireDelay,
+  runTimeoutMs: requireDelay,
+  maxDelegationDepth: requireWhole,
+  maxStepBytes: requireWhole,
+  maxSteps: requireWhole,
+  maxJournalBytes: requireWhole,
+  waitingRunMs: requireDelay,
+  maxRuns: requireWhole,
+  maxStreams: requireWhole,
+  maxWaitingTasks: requireBound,
+  waitingTimeoutMs: requirePositive,
+  maxTasksPerOwner: requireBound,
+  maxRunsPerOwner: requireBound,
+  maxStreamsPerOwner: requireBound,
+}
 
 /** The first of `names` among the limits that were given, with its path. */
 export function givenLimit(limits: unknown, names: readonly (keyof HandlerLimits)[]): string | undefined {
@@ -209,25 +227,28 @@ export function toLimits(
   const ownerBudget = toWindowBudget(OWNER_BUDGET, ofOwner)
   const agentBudget = toWindowBudget(AGENT_BUDGET, ofAgent)
   const checked: Record<string, number> = {}
-  for (const [name, [standard, check]] of Object.entries(LIMITS)) {
-    const value: unknown = Reflect.get(given, name)
-    checked[name] = value === undefined ? standard : check(`limits.${name}`, value)
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined) continue
+    const require = CHECKS[name] ?? requireFinite
+    checked[name] = require(`limits.${name}`, value)
   }
-  // It has each of them.
-  const all = checked as { [L in keyof typeof LIMITS]: number }
-  const { maxDepth, maxBodyBytes } = all
+  const waitingTimeoutMs = isShared ? 7 * DAY_MS : DAY_MS
+  const complete: CompleteLimits = {
+    ...LIMITS,
+    waitingTimeoutMs,
+    ...checked,
+    budget,
+    ownerBudget,
+    agentBudget,
+  }
+  const { maxDepth, maxBodyBytes } = complete
   if (maxDepth > 1000) throw new RangeError('"limits.maxDepth" must be at most 1000')
-  // 0 is not allowed: it stands for a default.
-  const maxBodyBytesInFlight = all.maxBodyBytesInFlight || defaultBytesInFlight(maxBodyBytes)
+  const maxBodyBytesInFlight = checked['maxBodyBytesInFlight'] ?? defaultBytesInFlight(maxBodyBytes)
   if (maxBodyBytesInFlight < maxBodyBytes) {
     throw new RangeError(
       `"limits.maxBodyBytesInFlight" must be at least "limits.maxBodyBytes" (${maxBodyBytes}), got ${maxBodyBytesInFlight}`,
     )
   }
-  const maxPendingBytes = all.maxPendingBytes || defaultPendingBytes()
-  const waitingTimeoutMs = all.waitingTimeoutMs || (isShared ? 7 * DAY_MS : DAY_MS)
-  return {
-    ...{ ...all, maxBodyBytesInFlight, maxPendingBytes, waitingTimeoutMs },
-    ...{ budget, ownerBudget, agentBudget },
-  }
+  const maxPendingBytes = checked['maxPendingBytes'] ?? defaultPendingBytes()
+  return { ...complete, maxBodyBytesInFlight, maxPendingBytes }
 }

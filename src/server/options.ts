@@ -19,7 +19,7 @@ import { randomId, type GenerateId } from '../runtime/ids.js'
 import { systemClock, type Clock } from '../runtime/clock.js'
 import { RateLimiter, type RateLimitOptions } from '../runtime/rate-limit.js'
 import { reportError } from '../runtime/report.js'
-import type { LeasedTasks, SharedTasks } from '../core/managers.js'
+import type { SharedTasks } from '../core/managers.js'
 import { TaskManager } from '../core/task-manager.js'
 import type { Message, TaskSnapshot } from '../core/task.js'
 import type { AgentCard } from '../schemas/agent-card.js'
@@ -40,7 +40,6 @@ import { requireDispatch, TurnDispatcher, type Dispatch, type PriorityOf } from 
 import type { OnBudget } from './run/budget.js'
 import { BudgetWindows } from './run/budget-windows.js'
 import type { Execute, Outcome } from './execute.js'
-import type { TurnSlots } from './schedule/turn-slots.js'
 import { toRetrySettings, type RetryOptions, type RetrySettings } from './retry.js'
 import { requireSchema, type InputOf, type StandardSchema } from './standard-schema.js'
 import { HEARTBEAT_MS } from './streams/sse.js'
@@ -230,10 +229,6 @@ export interface Settings<P extends Principal = Principal> {
   readonly priorityOf?: PriorityOf | undefined
   /** Whether this process looks for turns that no other one does. Default is that every process does. */
   readonly takesDue?: (() => boolean) | undefined
-  /** `undefined` where each turn begins as soon as this process has its task. */
-  readonly slotsOf?: ((leased: LeasedTasks) => TurnSlots) | undefined
-  /** Called when a run begins to wait for its next attempt. */
-  readonly onPause?: ((taskId: string) => unknown) | undefined
   readonly output: StandardSchema | undefined
   readonly tasks: ServedTasks
   readonly authenticate:

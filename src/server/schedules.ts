@@ -9,7 +9,7 @@ import { A2AError, invalidParams } from '../core/errors.js'
 import type { JsonObject } from '../core/json-types.js'
 import type { SharedTasks, TaskDocument } from '../core/managers.js'
 import { portOf } from '../core/port.js'
-import type { TaskKey } from '../core/task.js'
+import { keyOf, type TaskKey } from '../core/task.js'
 import { withKeepAlive, type Clock } from '../runtime/clock.js'
 import { describe } from '../runtime/describe.js'
 import { SCHEDULE } from '../runtime/document-kinds.js'
@@ -17,7 +17,8 @@ import { suggestion } from '../runtime/known-names.js'
 import { hasMethods, readOptions, requireDelay, requireObject, requireOneOf } from '../runtime/options.js'
 import { reportError } from '../runtime/report.js'
 import type { Principal } from './caller.js'
-import { keeperOf, requireKeeping } from './keeper.js'
+import { keptId } from './chosen-ids.js'
+import { derivedId } from './idempotency.js'
 import { guarded, type ErrorContext } from './options.js'
 import { createProducer, type ProducedMessage, type Producer, type ProducerOptions } from './producer.js'
 import { hasTime, timesUpTo, type MissedPolicy, type Times } from './schedule-times.js'
@@ -100,6 +101,8 @@ const LOOK_MS = 60_000
 /** The pause after a failure. */
 const AGAIN_MS = 5_000
 const MAX_ATTEMPTS = 20
+/** Of no client: neither a principal nor a tenant can lead to it. */
+const OWNER = '\n\nschedules'
 
 /**
  * Creates schedules: at each time of one a task begins, which workers do, once over all processes.
@@ -120,7 +123,10 @@ export function createSchedules<P extends Principal = Principal>(options: Schedu
   const { tasks, card, onError } = given
   const clock = portOf(tasks)?.settings.clock
   if (clock === undefined) throw new TypeError('"tasks" must be a DurableTaskManager')
-  requireKeeping(tasks, 'createSchedules', 'schedules')
+  if (tasks.taskTimeoutMs !== undefined && tasks.taskTimeoutMs !== Infinity)
+    throw new TypeError(
+      '"tasks" of createSchedules must have no "taskTimeoutMs", which would end its schedules',
+    )
   const running = new Running<P>({
     ...{ tasks, producer, clock: withKeepAlive(clock) },
     agent: buildAgentCard(card).name,
@@ -322,15 +328,30 @@ class Running<P extends Principal> {
   }
 
   async #read(): Promise<{ readonly key: TaskKey; readonly states: ReadonlyMap<string, Stored> }> {
-    const { tasks, agent } = this.#context
-    const key = await keeperOf(tasks, agent, 'schedules')
-    const documents = await tasks.documents.documents(key, SCHEDULE)
+    const key = await this.#keeper()
+    const documents = await this.#context.tasks.documents.documents(key, SCHEDULE)
     return { key, states: new Map(documents.map((document) => [document.id, toStored(document)])) }
   }
 
   #put(key: TaskKey, id: string, { version, at, isPaused }: Stored): Promise<boolean> {
     const value: JsonObject = { at: new Date(at).toISOString(), isPaused }
     return this.#context.tasks.documents.putDocument({ key, kind: SCHEDULE, id, value }, version)
+  }
+
+  /** The task that keeps the schedules of this agent. */
+  async #keeper(): Promise<TaskKey> {
+    const { tasks, agent } = this.#context
+    // No client can choose this id.
+    const id = keptId({ owner: OWNER }, derivedId(0, agent, OWNER))
+    const known = await tasks.peekTask(id)
+    if (known !== null) return keyOf(known)
+    try {
+      return keyOf(await tasks.createTask({ id, skill: 'schedules', owner: OWNER }))
+    } catch (error) {
+      const other = await tasks.peekTask(id)
+      if (other === null) throw error
+      return keyOf(other)
+    }
   }
 }
 

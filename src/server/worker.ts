@@ -12,16 +12,8 @@ import type { Principal } from './caller.js'
 import type { PriorityOf, Turn } from './dispatch.js'
 import type { Outcome } from './execute.js'
 import { givenLimit, REQUEST_LIMITS, requireHeldByWorkers } from './limits.js'
-import { requireKeeping } from './keeper.js'
 import { Agent } from './operations/operations.js'
-import {
-  toSettings,
-  type RequestHandlerOptions,
-  type Settings,
-  type StructuredHandlerOptions,
-} from './options.js'
-import { toPerKey, type TurnsPerKey } from './per-key.js'
-import { KeySlots } from './schedule/key-slots.js'
+import { toSettings, type RequestHandlerOptions, type StructuredHandlerOptions } from './options.js'
 import type { StandardSchema } from './standard-schema.js'
 import { isShared, requireTasks } from './tasks.js'
 import { unavailable } from './unavailable.js'
@@ -43,13 +35,6 @@ interface WorkerSettings<M extends SharedTasks> {
   readonly pollMs?: number | undefined
   /** As that of the handlers, for turns that continue after a sleep. */
   readonly priorityOf?: PriorityOf | undefined
-  /**
-   * How many turns with one key are done at a time, and how many begin within a time: `{ keyOf: ({ owner }) => owner, max: 1 }`.
-   * All workers of the store count together. A turn that waits is in no process. All workers have the same. A turn that waits
-   * for the user, a time, a signal or another agent leaves its place; with `limits.waitingRunMs`, default `1`, it keeps it for
-   * so long. Default is no limit.
-   */
-  readonly perKey?: TurnsPerKey | undefined
 }
 
 /** Options of {@link createWorker}: those of the handler that concern the code of the agent, with the same card. */
@@ -115,9 +100,8 @@ export function createWorker<P extends Principal = Principal, M extends SharedTa
 export function createWorker<P extends Principal>(
   options: WorkerOptions<P> | StructuredWorkerOptions<P>,
 ): Worker {
-  const known = [...KEYS, 'priorityOf', 'concurrency', 'pollMs', 'perKey']
-  const given = readOptions(options, known, 'createWorker')
-  const { concurrency = 10, pollMs = 1_000, perKey, ...rest } = given
+  const given = readOptions(options, [...KEYS, 'priorityOf', 'concurrency', 'pollMs'], 'createWorker')
+  const { concurrency = 10, pollMs = 1_000, ...rest } = given
   requireWhole('concurrency', concurrency, 1)
   requireDelay('pollMs', pollMs)
   if (!isShared(requireTasks(rest.tasks)))
@@ -130,13 +114,10 @@ export function createWorker<P extends Principal>(
   let isStarted = false
   let isClosing = false
   let stopTimer = (): void => {}
-  const slotsOf = perKey === undefined ? undefined : slotsFor(toPerKey(perKey), rest.tasks)
-  const { waitingRunMs = slotsOf && 1 } = rest.limits ?? {}
-  const limits = { ...rest.limits, maxRuns: concurrency, waitingRunMs }
+  const limits = { ...rest.limits, maxRuns: concurrency }
   // Options of either kind, with a key less or more.
   const handlerOptions = { ...rest, limits } as RequestHandlerOptions<P, SharedTasks>
-  const common = toSettings(handlerOptions, 'createWorker')
-  const settings = { ...common, takesDue: () => isStarted, ...slotsOf?.(common) }
+  const settings = { ...toSettings(handlerOptions, 'createWorker'), takesDue: () => isStarted }
   const agent = new Agent(settings)
   const clock = withKeepAlive(settings.clock)
   const look = (): void => {
@@ -168,23 +149,6 @@ export function createWorker<P extends Principal>(
       stopTimer()
       await agent.close(graceMs)
     },
-  }
-}
-
-/** @throws {TypeError} for a manager that would end what the store keeps of the keys. */
-function slotsFor(
-  perKey: TurnsPerKey,
-  tasks: SharedTasks,
-): (
-  settings: Pick<Settings, 'card' | 'clock' | 'priorityOf' | 'onError'>,
-) => Pick<Settings, 'slotsOf' | 'onPause'> {
-  requireKeeping(tasks, 'createWorker with "perKey"', 'keys')
-  return ({ card, ...settings }) => {
-    let slots: KeySlots | undefined
-    return {
-      slotsOf: (leased) => (slots = new KeySlots({ ...settings, perKey, tasks, leased, agent: card.name })),
-      onPause: (taskId) => slots?.leave(taskId),
-    }
   }
 }
 

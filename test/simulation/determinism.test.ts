@@ -1,6 +1,5 @@
 /** A seed stands for one schedule, whose trace is the same each time. */
 import { expect, test } from 'vitest'
-import { faultsOfKeys, WITH_KEYS } from './keys.js'
 import { scheduleOf } from './schedule.js'
 import { simulate } from './simulate.js'
 
@@ -14,13 +13,6 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])('the trace of seed %i is the same twi
   const first = await traceOf(seed)
   expect(first.length).toBeGreaterThan(1_000)
   expect(await traceOf(seed)).toBe(first)
-})
-
-test.each([1, 2, 3])('the trace of seed %i of keys is the same twice', async (seed) => {
-  const [first, second]: [string[], string[]] = [[], []]
-  for (const lines of [first, second]) await faultsOfKeys(WITH_KEYS + seed, (line) => lines.push(line))
-  expect(first.length).toBeGreaterThan(100)
-  expect(second).toEqual(first)
 })
 
 test('a schedule plays the same with the faults that happened as with those of its seed', async () => {

@@ -34,9 +34,7 @@ export class Ledger {
 
   onEffect(replica: string, method: string, given: readonly unknown[], result: unknown): void {
     if (method === 'create' && result === true) {
-      const { events, head, task } = given[0] as Creation
-      // It keeps documents.
-      if (task.skill === 'keys') return
+      const { events, head } = given[0] as Creation
       this.taskId ??= head.id
       if (head.id !== this.taskId) this.faults.push('the first message begins a second task')
       if (this.events.length > 0) return

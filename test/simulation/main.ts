@@ -1,6 +1,5 @@
 /** `npm run simulate`: plays schedules for a time, a number of them, or one. */
 import { parseArgs } from 'node:util'
-import { faultsOfKeys, WITH_KEYS } from './keys.js'
 import { reportOf } from './report.js'
 import { simulate } from './simulate.js'
 
@@ -27,12 +26,6 @@ if (!Number.isInteger(from) || !(count > 0) || !(endMs > 0) || Math.min(count, e
 
 let [played, failed] = [0, 0]
 for (; played < count && performance.now() < endMs; played += 1) {
-  if (from + played >= WITH_KEYS) {
-    const faults = await faultsOfKeys(from + played, trace ? console.log : undefined)
-    if (faults.length > 0) console.log([`Seed ${from + played} fails:`, ...faults].join('\n- '))
-    failed += Math.sign(faults.length)
-    continue
-  }
   const report = await reportOf(from + played, whole)
   if (report === undefined) continue
   failed += 1

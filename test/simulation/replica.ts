@@ -87,7 +87,7 @@ export class Replica implements Owner {
       },
       execute: ((run) => play(run, program, outside)) satisfies Execute,
     }
-    const { work, replicas, isFirstWithoutWorker, priorityMs, hasKey } = schedule
+    const { work, replicas, isFirstWithoutWorker, priorityMs } = schedule
     const priorityOf = (): number => priorityMs
     const http = { authenticate: () => USER }
     if (work === 'here') {
@@ -103,7 +103,6 @@ export class Replica implements Owner {
     if (slot === 0 && replicas > 1 && isFirstWithoutWorker) return
     this.worker = createWorker<Principal, DurableTaskManager>({
       ...{ ...common, ...code, priorityOf, pollMs: SWEEP_MS },
-      perKey: hasKey ? { keyOf: () => 'all', max: 1 } : undefined,
     })
     if (work === 'store') this.worker.start()
   }

@@ -51,8 +51,6 @@ export interface Schedule {
   readonly priorityMs: number
   /** Whether programs without a handler send some of the messages and signals. */
   readonly hasProducers: boolean
-  /** Whether workers have `perKey`, with the same key for all tasks. */
-  readonly hasKey: boolean
   /** Whether the user sends HTTP requests. */
   readonly overHttp: boolean
   /** The single faults that happen, by their names. Default are those that follow from the seed. */
@@ -107,20 +105,17 @@ export const WITH_WORKERS = 80_000_000
 /** Those with smaller seeds are as they were before there were producers. */
 export const WITH_PRODUCERS = 85_000_000
 
-/** Those with smaller seeds are as they were before there were keys. */
-export const WITH_A_KEY = 88_000_000
-
-type Work = Pick<Schedule, 'work' | 'isFirstWithoutWorker' | 'hasProducers' | 'hasKey' | 'priorityMs'>
+type Work = Pick<Schedule, 'work' | 'isFirstWithoutWorker' | 'hasProducers' | 'priorityMs'>
 
 function workOf(seed: number): Work {
-  const own = { hasProducers: seed >= WITH_PRODUCERS, hasKey: seed >= WITH_A_KEY }
-  if (seed < WITH_WORKERS) return { work: 'here', isFirstWithoutWorker: false, priorityMs: 0, ...own }
+  const hasProducers = seed >= WITH_PRODUCERS
+  if (seed < WITH_WORKERS) return { work: 'here', isFirstWithoutWorker: false, priorityMs: 0, hasProducers }
   const random = new Random(hashOf(seed, 5))
   return {
     work: random.pick(['store', 'queue']),
     isFirstWithoutWorker: random.chance(0.5),
     priorityMs: random.pick([0, 1_000, 600_000]),
-    ...own,
+    hasProducers,
   }
 }
 

@@ -4,8 +4,7 @@ import { read } from '../support/repository.js'
 import { WIDE, WIDEST } from './functions.js'
 import { MUTATIONS } from './mutations.js'
 import { reportOf } from './report.js'
-import { WITH_KEYS } from './keys.js'
-import { WITH_A_KEY, WITH_PRODUCERS, WITH_WORKERS } from './schedule.js'
+import { WITH_PRODUCERS, WITH_WORKERS } from './schedule.js'
 import { playMany } from './workers.js'
 
 test.each([
@@ -14,7 +13,6 @@ test.each([
   [150, WIDEST],
   [150, WITH_WORKERS],
   [150, WITH_PRODUCERS],
-  [150, WITH_A_KEY],
   // A task whose turn was handed out is canceled, while an agent waits for its answer.
   [1, 80_009_893],
 ])('%d schedules from %d on lead to what the rules say', { timeout: 600_000 }, async (count, from) => {
@@ -23,14 +21,6 @@ test.each([
   expect(first && (await reportOf(first.seed))?.text).toBeUndefined()
   expect(played).toBe(count)
 })
-
-test(
-  'in 300 schedules of keys no more turns of one are at work than may be',
-  { timeout: 600_000 },
-  async () => {
-    expect(await playMany({ from: WITH_KEYS, count: 300 })).toEqual({ played: 300, failures: [] })
-  },
-)
 
 test.each(MUTATIONS)('the fault that $name can be put back', ({ changes }) => {
   // The long tests do so, and show that the simulation finds it.

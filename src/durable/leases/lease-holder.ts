@@ -25,7 +25,6 @@ import { LeaseAcquirer } from './acquire.js'
 import { decideWithRest, executeOnce } from './decide-again.js'
 import { forwardMessage } from './forward-message.js'
 import { releaseInterrupted } from './interrupted.js'
-import { isHeld } from './is-held.js'
 import { isSameNote, NO_NOTE, NO_RESTART, PARKED, toStoredNote, type LeaseNote } from './lease-note.js'
 import { storeNote } from './store-note.js'
 import { abortEnded, closing, grantOf, hasRoomFor, isLoss, leasedTask } from './leased-task.js'
@@ -242,45 +241,24 @@ export class LeaseHolder<S extends string> implements LeasedTasks<S> {
   }
 
   handOut(taskId: string, inMs = 0): Promise<boolean> {
-    return this.#park(taskId, (leased) => handOutParking(leased, inMs))
+    const leased = this.#leased.get(taskId)
+    if (leased === undefined) return Promise.resolve(true)
+    return (leased.releasing ??= this.#leaveUnchanged(leased, async () => {
+      const isHandedOut = await releaseUnchanged(this.#context, leased, handOutParking(leased, inMs))
+      if (isHandedOut && inMs <= 0) this.#context.watcher.publishDue(taskId)
+      return isHandedOut
+    }))
   }
 
-  postpone(taskId: string, inMs: number): Promise<boolean> {
-    return this.#park(taskId, ({ note }) => ({ inMs, restarts: note.restarts - 1 }))
-  }
-
-  async handOutSoon(key: TaskKey, inMs: number): Promise<boolean> {
-    const { storeClient, settings, watcher } = this.#context
-    const renew = (): Promise<readonly string[]> => settings.store.renew([{ key, id: PARKED }], inMs)
-    const [renewed] = await storeClient.callWithRetry('renew', renew)
-    if (renewed !== undefined && inMs <= 0) watcher.publishDue(key.id)
-    return renewed !== undefined
-  }
-
-  leaseOf(taskId: string): string | undefined {
-    return this.#leased.get(taskId)?.leaseId
-  }
-
-  isHeld(key: TaskKey, leaseId: string): Promise<boolean> {
-    return isHeld(this.#context, key, leaseId, this.worker)
+  async handOutSoon(key: TaskKey, inMs: number): Promise<void> {
+    const { storeClient, settings } = this.#context
+    await storeClient.callWithRetry('renew', () => settings.store.renew([{ key, id: PARKED }], inMs))
   }
 
   takeDue(): void {
     if (this.#isClosed) return
     this.#context.watcher.begin()
     this.#context.watcher.notifyDue()
-  }
-
-  /** Leaves a task whose work is to be done to whichever process takes it. */
-  #park(taskId: string, parkingOf: (leased: LeasedTask<S>) => Parking): Promise<boolean> {
-    const leased = this.#leased.get(taskId)
-    if (leased === undefined) return Promise.resolve(true)
-    return (leased.releasing ??= this.#leaveUnchanged(leased, async () => {
-      const parking = parkingOf(leased)
-      const isParked = await releaseUnchanged(this.#context, leased, parking)
-      if (isParked && parking.inMs <= 0) this.#context.watcher.publishDue(taskId)
-      return isParked
-    }))
   }
 
   #release(leased: LeasedTask<S>, wakeInMs: number | undefined, priorityMs: number): Promise<boolean> {

@@ -27,13 +27,15 @@ import { FollowedTasks } from './followed-tasks.js'
 import { FAILED, SHUT_DOWN } from '../run/failure-texts.js'
 import type { EarlierAttempts } from '../journal/open-turn.js'
 import type { SchedulePort } from './run-scheduler.js'
-import type { NextStep, TurnSlots } from './turn-slots.js'
 import { UnreadMessages } from './unread-messages.js'
 import type { Principal } from '../caller.js'
 import { priorityFor, type TurnDispatcher } from '../dispatch.js'
 
 /** A turn that waits for a signal is continued after this time, in ms, in case nothing has woken it. */
 const RECHECK_MS = 86_400_000
+
+/** Whether the task has a run now, is left by this process, or is to be looked at again. */
+type NextStep = 'running' | 'left' | 'again'
 
 interface LeaseContext<P extends Principal> {
   readonly tasks: SharedTasks
@@ -61,7 +63,6 @@ export class LeaseScheduler<P extends Principal> {
   /** Recovered tasks whose run is about to begin. */
   #restarting = 0
   readonly #retries: Retries
-  readonly #slots: TurnSlots | undefined
 
   constructor(context: LeaseContext<P>, port: SchedulePort<P>) {
     this.#context = context
@@ -73,7 +74,6 @@ export class LeaseScheduler<P extends Principal> {
     )
     this.#unread = new UnreadMessages(context, port.registry.queues)
     this.#retries = new Retries(port.settings.clock)
-    this.#slots = port.settings.slotsOf?.(context.leased)
   }
 
   /** Whether one more recovered task can begin its run here. */
@@ -124,7 +124,6 @@ export class LeaseScheduler<P extends Principal> {
   runEnded(taskId: string, active: ActiveRun<P>): void {
     const { followers, parked } = active
     this.#previous.set(taskId, active)
-    this.#slots?.ended(taskId)
     this.#removeNotes(taskId, active)
     if (parked !== undefined && followers.size > 0) this.#followed.add(taskId, followers, parked)
     this.schedule(taskId)
@@ -151,8 +150,6 @@ export class LeaseScheduler<P extends Principal> {
       let step: NextStep = 'again'
       while (step === 'again') step = await this.#nextStep(taskId, acquiredAt)
       if (step !== 'left') return
-      // A turn may have been let in that has not begun.
-      if (this.#slots) await this.#slots.leave(taskId)
       this.#previous.delete(taskId)
       this.#onLeft(taskId)
     } catch (error) {
@@ -176,12 +173,11 @@ export class LeaseScheduler<P extends Principal> {
     await this.#unread.queue(taskId)
     const hasWait = await this.#hasWait(leased.peekTask(taskId))
     if (registry.runOf(taskId) !== undefined) return 'running'
-    if (this.#slots?.isOver(taskId)) return this.#slots.leave(taskId)
     const task = leased.peekTask(taskId)
     const parked = this.#parkedOf(taskId)
     if (task !== null && parked !== undefined && this.#isToPark(task, parked)) return this.#park(task, parked)
-    const elsewhere = task && this.#decideNext(task, hasWait)
-    if (elsewhere) return elsewhere
+    const handedOut = task && this.#handOutNext(task, hasWait)
+    if (handedOut) return handedOut
     if (task !== null && this.#isToContinue(task, hasWait)) {
       // The lease expires, and another process continues the turn.
       if (registry.isClosing) return 'left'
@@ -230,64 +226,36 @@ export class LeaseScheduler<P extends Principal> {
     return 'left'
   }
 
-  /** What becomes of the next turn of the task, if there is one, unless it begins here now: workers do it, or it is to enter. */
-  #decideNext(task: TaskSnapshot, hasWait: boolean): Promise<NextStep> | false | undefined {
-    const { settings, registry } = this.#port
-    const { dispatcher } = settings
-    const slots = this.#slots
-    const isEntering = slots?.isOut(task.id) && !registry.isClosing
-    if (!dispatcher && !isEntering) return undefined
-    const isContinued = this.#isToContinue(task, hasWait)
-    const next = isContinued ? undefined : this.#nextMessage(task.id, task)
-    const isDue = isContinued || next !== undefined
-    if (dispatcher) return (isDue || isUnfinished(task, undefined)) && this.#handOut(task, next, dispatcher)
-    return isDue && slots?.enter(task, (ms) => this.#wait(task, next, ms))
+  /** Hands the next turn of the task out, if there is one, and if workers do the turns. */
+  #handOutNext(task: TaskSnapshot, hasWait: boolean): Promise<NextStep> | undefined {
+    const { dispatcher } = this.#port.settings
+    if (dispatcher === undefined) return undefined
+    if (this.#isToContinue(task, hasWait)) return this.#handOut(task, undefined, dispatcher)
+    const next = this.#nextMessage(task.id, task)
+    const isDue = next !== undefined || isUnfinished(task, undefined)
+    return isDue ? this.#handOut(task, next, dispatcher) : undefined
   }
 
-  /** Hands a turn out. */
+  /** Hands a turn out, whose journal tells a worker what it is about. */
   async #handOut(
     task: TaskSnapshot,
     next: QueuedMessage<P> | undefined,
     dispatcher: TurnDispatcher,
   ): Promise<NextStep> {
+    const { id } = task
     const { leased } = this.#context
-    let priority = 0
-    const step = await this.#leaveTurn(task, next, () => {
-      priority = this.#priorityOf(task)
-      return leased.handOut(task.id, dispatcher.dueInMs(priority))
-    })
-    if (step === 'left') dispatcher.send(task, priority, (inMs) => leased.handOutSoon(task, inMs))
-    return step
-  }
-
-  /** Leaves a turn that is not to begin yet. */
-  #wait(task: TaskSnapshot, next: QueuedMessage<P> | undefined, ms: number): Promise<NextStep> | NextStep {
-    const { id } = task
-    if (!isInterrupted(task.state) || !this.#followed.hasEnded(id))
-      return this.#leaveTurn(task, next, () => this.#context.leased.postpone(id, ms))
-    // Another process would wait for the user: only this one knows that an agent has ended.
-    this.#retries.add(() => this.schedule(id))
-    return 'running'
-  }
-
-  /** Leaves the next turn of the task, whose journal tells another process what it is about. */
-  async #leaveTurn(
-    task: TaskSnapshot,
-    next: QueuedMessage<P> | undefined,
-    leave: () => Promise<boolean>,
-  ): Promise<NextStep> {
-    const { id } = task
     const { queues } = this.#port.registry
     if (queues.unnoted(id).length > 0) return this.#noteWaiting(task)
     if (next !== undefined && task.turn === undefined) {
-      this.#context.leased.recordJournal(id, [turnOf(next)])
+      leased.recordJournal(id, [turnOf(next)])
       queues.shift(id)
       return 'again'
     }
-    if (!(await leave())) return 'again'
+    const priority = this.#priorityOf(task)
+    if (!(await leased.handOut(id, dispatcher.dueInMs(priority)))) return 'again'
     queues.delete(id)
     this.#unread.delete(id)
-    this.#followed.stop(id)
+    dispatcher.send(task, priority, (inMs) => leased.handOutSoon(task, inMs))
     return 'left'
   }
 
@@ -341,7 +309,6 @@ export class LeaseScheduler<P extends Principal> {
     const previous = this.#previous.get(taskId)
     this.#previous.delete(taskId)
     this.#followed.stop(taskId)
-    void this.#slots?.leave(taskId)
     this.#unread.delete(taskId)
     this.#port.registry.lose(taskId, reason, previous?.task)
     previous?.break(reason)

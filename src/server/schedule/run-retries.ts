@@ -20,7 +20,6 @@ interface RetryContext {
   readonly clock: Clock
   readonly tasks: ServedTasks
   readonly onError: Settings['onError']
-  readonly onPause?: Settings['onPause']
 }
 
 /**
@@ -32,7 +31,7 @@ interface RetryContext {
 export async function waitToRetry<P extends Principal>(
   active: ActiveRun<P>,
   error: unknown,
-  { retry, clock, tasks, onError, onPause }: RetryContext,
+  { retry, clock, tasks, onError }: RetryContext,
 ): Promise<OpenTurn | undefined> {
   const { run } = active
   if (retry === undefined || !run.turn.isRecording || run.attempt >= retry.attempts) return undefined
@@ -45,7 +44,6 @@ export async function waitToRetry<P extends Principal>(
   onError(error, { during: 'execute', taskId: run.createdId })
   active.stopTimer()
   active.isPausing = true
-  onPause?.(run.taskId)
   const pause = (ms: number): Promise<void> => sleep(ms, run.signal, withKeepAlive(clock))
   await pause(retry.pauseMs(run.attempt))
   let open: OpenTurn | undefined

@@ -18,7 +18,6 @@ import {
   type RequestHandler,
   type RequestHandlerOptions,
   type Schedules,
-  type Worker,
 } from 'a2a-tasks/server'
 import { instrumentTasks } from 'a2a-tasks/telemetry'
 import { fakeAgent } from 'a2a-tasks/testing'
@@ -396,37 +395,6 @@ async function workers(row: Row): Promise<void> {
   expect(result).toMatchObject({ type: 'completed', text: 'Echo: hello' })
 }
 
-async function perKey(row: Row): Promise<void> {
-  // A manager of the row, of either kind.
-  const tasks = (await row.open()) as DurableTaskManager
-  const ends = gate()
-  const begun: string[] = []
-  const execute: Execute = async (run) => {
-    begun.push(run.text)
-    await ends.opened
-    return run.text
-  }
-  const open = (): Worker =>
-    createWorker({ card, tasks, execute, pollMs: 20, perKey: { keyOf: () => 'all', max: 2 } })
-  if (!('lease' in tasks)) {
-    expect(open).toThrow(/DurableTaskManager/)
-    return
-  }
-  const two = [open(), open()]
-  onTestFinished(async () => {
-    await Promise.all(two.map((each) => each.close({ graceMs: 1 })))
-  })
-  for (const each of two) each.start()
-  const { send } = createProducer({ card, tasks })
-  const ids: string[] = []
-  for (const text of ['1', '2', '3', '4']) ids.push((await send(text)).id)
-  await expect.poll(() => tasks.backlog()).toMatchObject({ waiting: 0, busy: 2 })
-  expect(begun).toHaveLength(2)
-  ends.open()
-  for (const id of ids) expect((await tasks.waitFor(id)).state).toBe('completed')
-  expect(begun.sort()).toEqual(['1', '2', '3', '4'])
-}
-
 async function producer(row: Row): Promise<void> {
   // A manager of the row, of either kind.
   const tasks = (await row.open()) as DurableTaskManager
@@ -499,7 +467,6 @@ export const COLUMNS: readonly Column[] = [
   { name: 'limits of one user', cell: everywhere, test: ownerLimits },
   { name: '`fromAgentExecutor`', cell: everywhere, test: migrated },
   { name: '`dispatch`, `createWorker`', cell: overStores, test: workers },
-  { name: '`perKey` of `createWorker`', cell: overStores, test: perKey },
   { name: '`createProducer`', cell: overStores, test: producer },
   { name: '`createSchedules`', cell: overStores, test: schedules },
 ]

@@ -8,16 +8,12 @@ import { build } from 'esbuild'
 
 const ROOT = new URL('../../../', import.meta.url)
 
-/**
- * One file, so that a process is there soon after the last one was killed. Where what is native can be found.
- *
- * @param name - Of a program in this folder.
- */
-export async function bundle(name = 'replica'): Promise<string> {
+/** One file, so that a process is there soon after the last one was killed. Where what is native can be found. */
+async function bundle(): Promise<string> {
   const folder = fileURLToPath(new URL('node_modules/.cache/a2a-tasks-replicas/', ROOT))
   await mkdir(folder, { recursive: true })
-  const outfile = `${folder}${name}-${process.pid}.mjs`
-  const entry = fileURLToPath(new URL(`${name}.ts`, import.meta.url))
+  const outfile = `${folder}replica-${process.pid}.mjs`
+  const entry = fileURLToPath(new URL('replica.ts', import.meta.url))
   await build({
     ...{ entryPoints: [entry], outfile, bundle: true, platform: 'node', format: 'esm', target: 'node20' },
     ...{ external: ['libsql', 'pg-native'], tsconfigRaw: '{}', logLevel: 'error' },
