@@ -292,7 +292,8 @@ const METHODS: Record<string, Call> = {
   'LeasedTasks.createTask(0)': (of: object) => leased.createTask({ skill: 's', ...of }),
   'LeasedTasks.finish(1)': (of) => leased.finish(held, of),
   'LeasedTasks.patchTask(1)': (of) => leased.patchTask(held, of),
-  'DurableTaskManager.archive(0)': (of: object) => shared.archive({ olderThanMs: 0, write: any(execute), ...of }),
+  'DurableTaskManager.archive(0)': (of: object) =>
+    shared.archive({ olderThanMs: 0, write: any(execute), ...of }),
   ...methodsOfTasks('TaskManager', fed),
   ...methodsOfTasks('DurableTaskManager', new DurableTaskManager({ store: memoryStore() })),
 }
