@@ -86,16 +86,11 @@ export class Maintenance<S extends string> {
    * @returns How many were removed.
    */
   async archive({ olderThanMs, write }: ArchiveOptions): Promise<number> {
-    const { settings, storeClient } = this.#context
     const updatedBefore = this.#ago(olderThanMs)
     let count = 0
-    for (const state of settings.lifecycle.terminal) {
-      for (let isLast = false; !isLast && !this.#isClosed;) {
-        const query = { state, limit: BATCH, updatedBefore }
-        const keys = await storeClient.callWithRetry('ended', () => settings.store.ended(query))
-        count += await this.#archive(keys, write)
-        isLast = keys.length < BATCH
-      }
+    for (const state of this.#context.settings.lifecycle.terminal) {
+      const query = { state, limit: BATCH, updatedBefore }
+      count += await this.#remove(query, Infinity, (keys) => this.#archive(keys, write))
     }
     return count
   }
@@ -345,12 +340,16 @@ export class Maintenance<S extends string> {
     return queries
   }
 
-  async #remove(query: EndedQuery, batches: number): Promise<number> {
+  async #remove(
+    query: EndedQuery,
+    batches: number,
+    remove = (keys: readonly TaskKey[]): Promise<number> => this.#delete(keys),
+  ): Promise<number> {
     const { storeClient, settings } = this.#context
     let count = 0
     for (let batch = 0; batch < batches && !this.#isClosed; batch += 1) {
       const keys = await storeClient.callWithRetry('ended', () => settings.store.ended(query))
-      if (keys.length > 0) count += await this.#delete(keys)
+      if (keys.length > 0) count += await remove(keys)
       if (keys.length < BATCH) break
     }
     return count
