@@ -5,37 +5,22 @@
  */
 import { html } from 'htm/preact'
 import type { VNode } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { AgentRow } from '../agent-row.js'
 import { api, type Session } from './api.js'
 import { Confirm } from './confirm.js'
-import { ago, amountsText, duration, messageOf } from './format.js'
+import { ago, amountsText, duration } from './format.js'
 import { useNow } from './now.js'
+import { usePolled } from './polled.js'
 
 const LOOK_MS = 2_000
 const TAKE_OUT = 'Take out of service'
 const PUT_BACK = 'Put back into service'
 
 export function GatewayView({ session }: { session: Session }): VNode {
-  const [agents, setAgents] = useState<readonly AgentRow[]>()
-  const [failure, setFailure] = useState('')
+  const { rows: agents, setRows: setAgents, failure } = usePolled(api.agents, LOOK_MS)
   const [asked, setAsked] = useState<AgentRow>()
   const now = useNow()
-  useEffect(() => {
-    const look = (): void => {
-      if (document.hidden) return
-      api.agents().then(
-        (next) => {
-          setAgents(next)
-          setFailure('')
-        },
-        (error: unknown) => setFailure(messageOf(error)),
-      )
-    }
-    look()
-    const timer = setInterval(look, LOOK_MS)
-    return () => clearInterval(timer)
-  }, [])
   const isServing = asked?.status !== 'maintenance'
   return html`<main class="agent-page">
     <section class="block" aria-label="Agents">

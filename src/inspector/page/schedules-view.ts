@@ -5,33 +5,18 @@
  */
 import { html } from 'htm/preact'
 import type { VNode } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { ScheduleRow } from '../schedule-row.js'
 import { api, type Session } from './api.js'
 import { Confirm } from './confirm.js'
-import { dateTime, messageOf } from './format.js'
+import { dateTime } from './format.js'
+import { usePolled } from './polled.js'
 
 const LOOK_MS = 5_000
 
 export function SchedulesView({ session }: { session: Session }): VNode {
-  const [schedules, setSchedules] = useState<readonly ScheduleRow[]>()
-  const [failure, setFailure] = useState('')
+  const { rows: schedules, setRows: setSchedules, failure } = usePolled(api.schedules, LOOK_MS)
   const [asked, setAsked] = useState<ScheduleRow>()
-  useEffect(() => {
-    const look = (): void => {
-      if (document.hidden) return
-      api.schedules().then(
-        (next) => {
-          setSchedules(next)
-          setFailure('')
-        },
-        (error: unknown) => setFailure(messageOf(error)),
-      )
-    }
-    look()
-    const timer = setInterval(look, LOOK_MS)
-    return () => clearInterval(timer)
-  }, [])
   return html`<main class="agent-page">
     <section class="block" aria-label="Schedules">
       <h1>Schedules</h1>
