@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { TestContext } from 'vitest'
-import { freePort } from '../../support/free-port.js'
+import { freePort } from './free-port.js'
 
 /** As `RedisServer` of the tests. */
 export interface DebianServer {

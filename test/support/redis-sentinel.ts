@@ -3,13 +3,9 @@
  *
  * @module
  */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { freePort } from './free-port.js'
+import { startServer } from './debian-server.js'
 
 interface RedisSentinel {
   readonly port: number
@@ -24,43 +20,15 @@ export const MASTER = 'tasks'
  * can split their votes, and try again only after `failover-timeout`.
  */
 export async function startSentinel(masterPort: number): Promise<RedisSentinel> {
-  const folder = await mkdtemp(join(tmpdir(), 'sentinel-'))
-  const port = await freePort()
-  const file = join(folder, 'sentinel.conf')
-  await writeFile(
-    file,
-    [
+  const server = await startServer('redis', (port, folder) => {
+    const file = join(folder, 'sentinel.conf')
+    const lines = [
       ...[`port ${port}`, 'bind 127.0.0.1', `dir ${folder}`],
       `sentinel monitor ${MASTER} 127.0.0.1 ${masterPort} 1`,
       ...[`sentinel down-after-milliseconds ${MASTER} 1000`, `sentinel failover-timeout ${MASTER} 3000`],
-    ].join('\n'),
-  )
-  const child = spawn('redis-server', [file, '--sentinel'], { stdio: ['ignore', 'pipe', 'inherit'] })
-  const said: string[] = []
-  // Nothing outlives the tests, even if they are ended.
-  const kill = (): void => void child.kill('SIGKILL')
-  process.once('exit', kill)
-  child.once('exit', () => process.off('exit', kill))
-  const stop = async (): Promise<void> => {
-    if (child.exitCode === null && child.signalCode === null) {
-      const ended = once(child, 'exit')
-      kill()
-      await ended
-    }
-    await rm(folder, { recursive: true, force: true })
-  }
-  try {
-    await new Promise<void>((resolve, reject) => {
-      child.once('error', reject)
-      child.once('exit', () => reject(new Error(`The sentinel did not start:\n${said.join('\n')}`)))
-      createInterface({ input: child.stdout }).on('line', (line) => {
-        said.push(line)
-        if (line.includes('+monitor master')) resolve()
-      })
-    })
-  } catch (error) {
-    await stop()
-    throw error
-  }
-  return { port, stop }
+    ]
+    writeFileSync(file, lines.join('\n'))
+    return { program: 'redis-server', args: [file, '--sentinel'] }
+  })
+  return { port: Number(new URL(server.url).port), stop: () => server.stop() }
 }

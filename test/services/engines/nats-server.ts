@@ -1,5 +1,5 @@
 /** A NATS server with JetStream, whose data is in a folder. */
-import { startServer, type DebianServer } from './server.js'
+import { startServer, type DebianServer } from '../../support/debian-server.js'
 
 export const NATS = 'nats-server'
 

@@ -2,7 +2,7 @@
 import { loadService } from '../installed.js'
 import { testEngine } from './engine.js'
 import { NATS, startNats } from './nats-server.js'
-import { hasProgram, skipWithout } from './server.js'
+import { hasProgram, skipWithout } from '../../support/debian-server.js'
 
 interface Nats {
   readonly connect: (options: { servers: string }) => Promise<{ close: () => Promise<void> }>

@@ -1,6 +1,6 @@
 /** A RabbitMQ server, and the registry of names that Erlang needs, each on a port of its own. */
 import { freePort } from '../../support/free-port.js'
-import { startServer, type DebianServer } from './server.js'
+import { startServer, type DebianServer } from '../../support/debian-server.js'
 
 export const RABBITMQ = 'rabbitmq-server'
 /** The script in the PATH changes the user, and forgets the environment. */

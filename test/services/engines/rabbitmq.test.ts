@@ -2,7 +2,7 @@
 import { loadService } from '../installed.js'
 import { testEngine } from './engine.js'
 import { RABBITMQ, startRabbit } from './rabbitmq-server.js'
-import { hasProgram, skipWithout } from './server.js'
+import { hasProgram, skipWithout } from '../../support/debian-server.js'
 
 interface Amqp {
   readonly connect: (url: string) => Promise<{

@@ -1,7 +1,7 @@
 /** A server of Restate, from npm, whose data is in a folder. */
 import { fileURLToPath } from 'node:url'
 import { freePort } from '../../support/free-port.js'
-import { startServer, type DebianServer } from './server.js'
+import { startServer, type DebianServer } from '../../support/debian-server.js'
 
 const PROGRAM = fileURLToPath(new URL('../node_modules/.bin/restate-server', import.meta.url))
 
